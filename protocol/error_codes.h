@@ -149,6 +149,8 @@ enum class ErrorCode : std::uint32_t {
   RecordReplayed = 3135,
   RecordMissing = 3136,
   RecordsNotSealed = 3137,
+  RevocationsExpired = 3138,
+  TlsUnjudged = 3139,
 
   UnixSocketUnusable = 3140,
   UnixSocketTaken = 3141,
@@ -377,6 +379,11 @@ enum class ErrorCode : std::uint32_t {
   LockBatchForeign = 6708,
 
   DeviceRefused = 6715,
+  TlsOwnExpired = 6735,
+  TlsOwnRevoked = 6736,
+  TlsOwnUntrusted = 6737,
+  ClientCertificateForeign = 6738,
+  PeerCertificateNoNode = 6739,
 
   ShmAbsent = 6690,
   ShmLayoutUnknown = 6691,

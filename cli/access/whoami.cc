@@ -161,7 +161,7 @@ std::vector<std::string> advice(const Answered& answered) {
   std::vector<std::string> lines;
   const std::string user = user_state(answered.report);
   if (answered.anonymous() && !answered.globals.cert.empty()) {
-    lines.push_back("The node knows nobody by this certificate: gcoordctl cert verify " +
+    lines.push_back("The node knows nobody by this certificate (GC6738): gcoordctl cert verify " +
                     answered.globals.cert + " --cacert " + answered.globals.cacert +
                     " shows what it names; it must be of this cluster.");
   } else if (answered.anonymous()) {

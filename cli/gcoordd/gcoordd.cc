@@ -247,6 +247,9 @@ int main_of(const std::vector<std::string>& arguments) {
   std::vector<Status> problems;
   const auto invocation = server::examine_invocation(arguments, environment_value, problems);
   if (invocation.purpose == server::Purpose::CheckConfig) {
+    if (const Status files = check_tls_files(invocation); problems.empty() && !files.ok()) {
+      problems.push_back(files);
+    }
     return report(problems);
   }
   if (!problems.empty()) {

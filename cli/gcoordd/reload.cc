@@ -4,6 +4,7 @@
 #include "server/log_levels/present.h"
 #include "server/options/effective_options.h"
 #include "server/platform/operator_log.h"
+#include "server/tls/own_files.h"
 
 #include <algorithm>
 #include <iterator>
@@ -32,6 +33,16 @@ void add_name(const std::string& name, std::string& list) {
 }
 
 }  // namespace
+
+Status check_tls_files(const server::Invocation& invocation) {
+  const server::NodeOptions& options = invocation.options;
+  const bool is_named = server::is_given(invocation, "node-id") && options.join.empty();
+  const ClusterId cluster = is_named ? options.cluster : ClusterId{};
+  return server::check_own_files(options.tls,
+                                 {.own = {.cluster = cluster, .node = options.node, .former = {}},
+                                  .must_name = false,
+                                  .now_s = server::wall_seconds()});
+}
 
 Reload::Reload(std::vector<std::string> arguments,
                server::Environment environment,

@@ -15,6 +15,11 @@
 
 namespace gcoord {
 
+// What is wrong with the files of TLS that these options name, before a node starts or reloads with
+// them (server/tls/own_files.h). Names are compared where the options say who the node is: of a
+// cluster that it is to join, and without a word about its id, only its directory knows.
+Status check_tls_files(const server::Invocation& invocation);
+
 class Reload {
  public:
   // What the node runs with, and where its options come from.

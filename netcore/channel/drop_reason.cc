@@ -23,7 +23,14 @@ std::string_view drop_reason_name(DropReason reason) {
                                                                             "unproven",
                                                                             "other_secret",
                                                                             "bad_proof",
-                                                                            "bad_record"};
+                                                                            "bad_record",
+                                                                            "certificate_expired",
+                                                                            "certificate_revoked",
+                                                                            "certificate_untrusted",
+                                                                            "certificate_unchecked",
+                                                                            "certificate_missing",
+                                                                            "certificate_foreign",
+                                                                            "own_certificate"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kNames.size() ? kNames[index] : std::string_view{"unknown"};
 }

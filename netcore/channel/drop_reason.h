@@ -30,12 +30,25 @@ enum class DropReason : std::uint8_t {
   OtherSecret,       // No secret of the cluster that both sides have.
   BadProof,          // A proof that the secret does not bear out: forged, replayed or reflected.
   BadRecord,         // A sealed record that was changed, forged, replayed, reflected or lost.
+  // Of TLS. The other end's certificate:
+  CertificateExpired,    // Its time is over, or has not come.
+  CertificateRevoked,    // In a revocation list, perhaps one that came after the link.
+  CertificateUntrusted,  // Of another authority.
+  CertificateUnchecked,  // The revocation list of this node has expired.
+  CertificateMissing,    // It showed none.
+  CertificateForeign,    // It names no node, or another one.
+  OwnCertificate,        // The other end refuses the certificate of this node.
 };
 
-inline constexpr std::size_t kDropReasonCount = 19;
+inline constexpr std::size_t kDropReasonCount = 26;
 
 // The reason as a metric label, for example "bad_checksum".
 std::string_view drop_reason_name(DropReason reason);
+
+// Whether a certificate is the reason, so that another try ends as this one until an operator acts.
+constexpr bool is_of_certificate(DropReason reason) {
+  return reason >= DropReason::CertificateExpired && reason <= DropReason::OwnCertificate;
+}
 
 // True when a correct peer can cause it: the frame is dropped and the link lives on.
 constexpr bool is_benign(DropReason reason) {

@@ -4,6 +4,7 @@
 #include "netcore/peers/strangers.h"
 #include "netcore/proof/handshake.h"
 #include "netcore/tls/node_names.h"
+#include "netcore/tls/rules.h"
 #include "netcore/transport/greeting.h"
 #include "security/secret/keyed.h"
 
@@ -107,6 +108,17 @@ DropReason unwrap(const CallerProof& proof, FrameView& frame, ProvenFrame& answe
   return reason == DropReason::None ? decode_frame(answer.inner(), frame) : reason;
 }
 
+}  // namespace
+
+// Whether a node is admitted, and by which reason the drop of its link is counted if it is not;
+// None: by the refusal's code.
+struct Judged {
+  Admission admission;
+  DropReason drop = DropReason::None;
+};
+
+namespace {
+
 Admission ask(const AdmitHook& hook, const PeerIdentity& identity) {
   return hook ? hook(identity) : Admission{};
 }
@@ -127,20 +139,39 @@ void refuse_unproven(Transport& transport, LinkId link, const Greeting& hello) {
   send_one(transport, link, std::span{bytes}.first(length));
 }
 
-// Of a link with TLS: whether the certificate at its other end is that of the node which greets.
-Admission judge_certificate(const Transport& transport, LinkId link, const PeerIdentity& from) {
-  if (!transport.is_encrypted(link)) {
-    return {};
+// Judges the certificates at the other ends of links with TLS: whether each is that of the node
+// which greets, and no list has revoked it since the handshake.
+struct CertificateJudge {
+  const Transport& transport;
+  const LinkTlsRules* tls;
+
+  Judged operator()(LinkId link, const PeerIdentity& from) const {
+    return transport.is_encrypted(link) ? judge(transport.certificate(link), from) : Judged{};
   }
-  const security::TlsPeer* peer = transport.certificate(link);
-  if (peer != nullptr && names_node(*peer, from.cluster, from.node)) {
-    return {};
+
+  Judged judge(const security::TlsPeer* peer, const PeerIdentity& from) const {
+    const std::string id = std::to_string(from.node.value);
+    const std::string uri = "gcoord://" + std::to_string(from.cluster.value) + "/node/" + id;
+    if (peer != nullptr && tls != nullptr && tls->revokes(*peer)) {
+      return refused(revoked_text(), DropReason::CertificateRevoked);
+    }
+    if (peer == nullptr || !names_some_node(*peer)) {
+      return refused(
+          "the certificate of node " + id + " is no node's (GC6739): issue one for " + uri,
+          DropReason::CertificateForeign);
+    }
+    return names_node(*peer, from.cluster, from.node)
+               ? Judged{}
+               : refused("the certificate of node " + id +
+                             " does not name it and its cluster (GC3129): issue one for " + uri,
+                         DropReason::CertificateForeign);
   }
-  return {.code = RefusalCode::NotAdmitted,
-          .text = "the certificate of node " + std::to_string(from.node.value) +
-                  " does not name it and its cluster (GC3129): issue one for gcoord://" +
-                  std::to_string(from.cluster.value) + "/node/" + std::to_string(from.node.value)};
-}
+
+  static Judged refused(std::string text, DropReason drop) {
+    return {.admission = {.code = RefusalCode::NotAdmitted, .text = std::move(text), .known = {}},
+            .drop = drop};
+  }
+};
 
 // What is known of a node by its number.
 CallerRecord record_of(const PeerTable& peers, NodeId node) {
@@ -263,7 +294,8 @@ DropReason PeerNetwork::on_opening(LinkId link,
 void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
   PeerRecord* peer = peers_->find(hello.from.node);
   const Greeting self = self_greeting(options_, hello.from.node, 0);
-  Admission admission = judge_certificate(*transport_, link, hello.from);
+  Judged judged = CertificateJudge{*transport_, options_.tls.get()}(link, hello.from);
+  Admission& admission = judged.admission;
   if (admission.admitted()) {
     admission = judge_hello(hello, self, record_of(*peers_, hello.from.node));
   }
@@ -277,7 +309,7 @@ void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
                  .text = "out of channel epochs: restart this node"};
   }
   if (!admission.admitted()) {
-    refuse(link, hello.from.node, admission);
+    refuse(link, hello.from.node, judged);
     return;
   }
   std::array<std::byte, kGreetingBytes> bytes;
@@ -296,7 +328,8 @@ void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
   bring_up(*peer, link, hello, epoch);
 }
 
-void PeerNetwork::refuse(LinkId link, NodeId to, const Admission& admission) {
+void PeerNetwork::refuse(LinkId link, NodeId to, const Judged& judged) {
+  const Admission& admission = judged.admission;
   if (PeerRecord* peer = peers_->find(to);
       peer != nullptr && admission.code != RefusalCode::CallCrossed) {
     peer->last_error = "refused the peer: " + admission.text;
@@ -309,9 +342,12 @@ void PeerNetwork::refuse(LinkId link, NodeId to, const Admission& admission) {
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> proven;
   const auto answer = std::span{bytes}.first(length);
   send_one(*transport_, link, with_proof(strangers_->proof_of(link), answer, proven));
-  const DropReason reason = admission.code == RefusalCode::WrongCluster ? DropReason::WrongCluster
-                                                                        : DropReason::WrongNode;
-  drop_stranger(link, admission.code == RefusalCode::CallCrossed ? DropReason::None : reason);
+  const DropReason by_code = admission.code == RefusalCode::WrongCluster ? DropReason::WrongCluster
+                                                                         : DropReason::WrongNode;
+  const DropReason reason = judged.drop == DropReason::None ? by_code : judged.drop;
+  drop_stranger(link,
+                admission.code == RefusalCode::CallCrossed ? DropReason::None : reason,
+                "as node " + std::to_string(to.value) + ": " + admission.text);
 }
 
 void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message) {
@@ -338,7 +374,7 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
     refusal.is_proven = is_proof;
     const PeerIdentity named{.cluster = options_.cluster, .node = peer.address.id};
     if (reason == DropReason::None &&
-        !judge_certificate(*transport_, peer.link, named).admitted()) {
+        !CertificateJudge{*transport_, options_.tls.get()}(peer.link, named).admission.admitted()) {
       reason = DropReason::Unproven;
     }
     if (reason == DropReason::None) {
@@ -368,7 +404,8 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
 
 void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
   const Greeting self = self_greeting(options_, peer.address.id, 0);
-  Admission admission = judge_certificate(*transport_, peer.link, welcome.from);
+  Admission admission =
+      CertificateJudge{*transport_, options_.tls.get()}(peer.link, welcome.from).admission;
   if (admission.admitted()) {
     admission = judge_welcome(welcome, self, record_of(*peers_, peer.address.id));
   }
@@ -382,9 +419,7 @@ void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
     admission = ask(options_.admit, welcome.from);
   }
   if (!admission.admitted()) {
-    take_down(peer, "refused the peer: " + admission.text);
-    peer.state = LinkState::Refused;
-    peer.pacing.on_refusal(now_ms_);
+    take_down(peer, "refused the peer: " + admission.text, LinkState::Refused);
     return;
   }
   bring_up(peer, peer.link, welcome, welcome.epoch);

@@ -27,10 +27,25 @@ class NamedEvents final : public ChannelEvents {
   NodeId peer_;
 };
 
+// Where a link counts that was dropped before it was a peer's; for None nowhere.
+struct CountedDrops {
+  Strangers& strangers;
+  DropMetrics& metrics;
+  const PeerProofs& proofs;
+
+  void add(const DroppedStranger& dropped) {
+    if (dropped.reason != DropReason::None) {
+      strangers.count(dropped.reason);
+      metrics.on_drop(dropped.reason);
+      proofs.report(dropped);
+    }
+  }
+};
+
 }  // namespace
 
-void PeerNetwork::on_accepted(LinkId link, std::string_view /*from*/) {
-  strangers_->add(link, now_ms_ + options_.greeting_limit_ms);
+void PeerNetwork::on_accepted(LinkId link, std::string_view from) {
+  strangers_->add(link, now_ms_ + options_.greeting_limit_ms, from);
   if (strangers_->too_many()) {
     drop_stranger(strangers_->oldest(), DropReason::TooManyStrangers);
   }
@@ -48,17 +63,22 @@ void PeerNetwork::on_message(LinkId link, std::span<const std::byte> message) {
 }
 
 void PeerNetwork::on_closed(LinkId link, DropReason drop, std::string_view reason) {
-  if (strangers_->erase(link)) {
-    if (drop != DropReason::None) {
-      strangers_->count(drop);
-      drop_metrics_.on_drop(drop);
-    }
+  if (strangers_->contains(link)) {
+    const std::string address = strangers_->address_of(link);
+    strangers_->erase(link);
+    CountedDrops{*strangers_, drop_metrics_, proofs_}.add(
+        {.address = address, .reason = drop, .text = std::string{reason}, .now_ms = now_ms_});
     return;
   }
   if (PeerRecord* peer = peers_->owner_of(link)) {
     if (drop != DropReason::None) {
       peer->metrics.on_drop(drop);
       drop_metrics_.on_drop(drop);
+    }
+    if (is_of_certificate(drop)) {
+      peer->proof.reset();  // It was not the proof that failed.
+      take_down(*peer, reason, LinkState::Refused);
+      return;
     }
     take_down(*peer, reason);
   }
@@ -71,13 +91,15 @@ void PeerNetwork::on_dropped(LinkId link, DropReason drop) {
   drop_metrics_.on_drop(drop);
 }
 
-void PeerNetwork::drop_stranger(LinkId link, DropReason reason) {
+void PeerNetwork::drop_stranger(LinkId link, DropReason reason, std::string text) {
+  const std::string address = strangers_->address_of(link);
   strangers_->erase(link);
   transport_->close(link);
-  if (reason != DropReason::None) {
-    strangers_->count(reason);
-    drop_metrics_.on_drop(reason);
-  }
+  CountedDrops{*strangers_, drop_metrics_, proofs_}.add(
+      {.address = address,
+       .reason = reason,
+       .text = text.empty() ? stranger_text(reason) : std::move(text),
+       .now_ms = now_ms_});
 }
 
 void PeerNetwork::on_channel_message(PeerRecord& peer, std::span<const std::byte> message) {
@@ -134,7 +156,7 @@ void PeerNetwork::bring_up(PeerRecord& peer,
   sink_->on_peer_up(peer.address.id, peer.incarnation, epoch);
 }
 
-void PeerNetwork::take_down(PeerRecord& peer, std::string_view reason) {
+void PeerNetwork::take_down(PeerRecord& peer, std::string_view reason, LinkState after) {
   if (peer.link.value == 0) {
     return;
   }
@@ -142,6 +164,10 @@ void PeerNetwork::take_down(PeerRecord& peer, std::string_view reason) {
   const bool was_up = peer.channel.has_value();
   peer.channel.reset();
   fail_call(peer, reason);
+  if (after == LinkState::Refused) {
+    peer.state = after;
+    peer.pacing.on_refusal(now_ms_);
+  }
   if (was_up) {
     peer.metrics.on_down();
     sink_->on_peer_down(peer.address.id, peer.last_error);

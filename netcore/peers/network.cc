@@ -94,6 +94,13 @@ bool must_prove(const PeerRecord& peer, const PeerProofs& proofs) {
   return peer.state == LinkState::Up && !peer.is_proven && !proofs.allows_plain(peer.address.id);
 }
 
+// Whether a revocation list has the certificate at the other end of the link.
+bool is_revoked(const Transport& transport, const LinkTlsRules* tls, LinkId link) {
+  const security::TlsPeer* const peer =
+      tls == nullptr || link.value == 0 ? nullptr : transport.certificate(link);
+  return peer != nullptr && tls->revokes(*peer);
+}
+
 }  // namespace
 
 PeerNetwork::PeerNetwork(PeerNetworkOptions options,
@@ -154,6 +161,8 @@ void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
   now_ms_ = std::max(now_ms, now_ms_);
   sink_ = &sink;
   proofs_.refresh();
+  const std::uint64_t tls_version = options_.tls == nullptr ? 0 : options_.tls->version();
+  lists_changed_ = std::exchange(tls_version_, tls_version) != tls_version;
   for (PeerRecord& peer : *peers_) {
     if (is_first) {
       give_head_start(peer, options_, now_ms_);
@@ -244,6 +253,12 @@ void PeerNetwork::check_limits(PeerRecord& peer) {
   }
   if (must_prove(peer, proofs_)) {
     take_down(peer, "the channel was opened without a proof, which is required now");
+    return;
+  }
+  if (lists_changed_ && is_revoked(*transport_, options_.tls.get(), peer.link)) {
+    peer.metrics.on_drop(DropReason::CertificateRevoked);
+    drop_metrics_.on_drop(DropReason::CertificateRevoked);
+    take_down(peer, revoked_text(), LinkState::Refused);
     return;
   }
   const bool needs_tls = options_.tls != nullptr && options_.tls->mode() == LinkTlsMode::Required;

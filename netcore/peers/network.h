@@ -122,6 +122,7 @@ class PeerTable;
 class Strangers;
 struct FrameView;
 struct Greeting;
+struct Judged;
 struct PeerRecord;
 
 // network.cc holds what the owner calls (sending, time limits), links.cc what the transport tells
@@ -219,16 +220,18 @@ class PeerNetwork final : private LinkEvents {
   void on_stranger_message(LinkId link, std::span<const std::byte> message);
   DropReason on_opening(LinkId link, const FrameView& frame, std::span<const std::byte> message);
   void on_hello(LinkId link, const Greeting& hello);
-  void refuse(LinkId link, NodeId to, const Admission& admission);
+  void refuse(LinkId link, NodeId to, const Judged& judged);
   void on_answer(PeerRecord& peer, std::span<const std::byte> message);
   void on_welcome(PeerRecord& peer, const Greeting& welcome);
   void on_refusal(PeerRecord& peer, const Refusal& refusal, DropReason stranger);
   void on_channel_message(PeerRecord& peer, std::span<const std::byte> message);
   void bring_up(PeerRecord& peer, LinkId link, const Greeting& theirs, std::uint32_t epoch);
   // Ends the peer's link or call, if it has one, and tells the sink if a channel died with it.
-  void take_down(PeerRecord& peer, std::string_view reason);
+  // With Refused the peer counts as refused: the next attempt is a long pause away.
+  void take_down(PeerRecord& peer, std::string_view reason, LinkState after = LinkState::Idle);
   void fail_call(PeerRecord& peer, std::string_view reason);
-  void drop_stranger(LinkId link, DropReason reason);
+  // `text`: as DroppedStranger; empty: that of the reason.
+  void drop_stranger(LinkId link, DropReason reason, std::string text = {});
 
   PeerNetworkOptions options_;
   std::unique_ptr<Transport> transport_;
@@ -238,6 +241,8 @@ class PeerNetwork final : private LinkEvents {
   std::unique_ptr<Strangers> strangers_;
   PeerProofs proofs_;
   DropMetrics drop_metrics_;
+  std::uint64_t tls_version_ = 0;  // Of the files by which links were judged,
+  bool lists_changed_ = false;     // and whether progress() found others.
   std::uint64_t now_ms_ = 0;
   Sink* sink_ = nullptr;  // Set while progress runs.
 };

@@ -20,6 +20,7 @@ PeerProofs::PeerProofs(PeerProofOptions options)
     : demand_(ProofDemand::Off),
       proven_(options.proven.begin(), options.proven.end()),
       on_proven_(std::move(options.on_proven)),
+      on_dropped_(std::move(options.on_dropped)),
       source_(std::move(options.source)) {
   change(std::move(options.keys), options.demand);
   refresh();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "netcore/peers/dropped_stranger.h"
 #include "netcore/proof/keys.h"
 
 #include <atomic>
@@ -49,6 +50,8 @@ struct PeerProofOptions {
   std::shared_ptr<const ProofSource> source;
   std::vector<NodeId> proven;  // Nodes that have proven themselves in earlier lives of this one.
   std::function<void(NodeId)> on_proven = {};  // The first time for each.
+  // Hears of each link that was turned away before it was a peer's.
+  std::function<void(const DroppedStranger&)> on_dropped = {};
 };
 
 class PeerProofs {
@@ -70,6 +73,13 @@ class PeerProofs {
   // The peer has proven itself.
   void note(NodeId peer);
 
+  // A link was turned away.
+  void report(const DroppedStranger& dropped) const {
+    if (on_dropped_) {
+      on_dropped_(dropped);
+    }
+  }
+
   // Nothing is known of the node any more: it has left for good.
   void forget(NodeId peer) { proven_.erase(peer); }
 
@@ -78,6 +88,7 @@ class PeerProofs {
   ProofDemand demand_;
   std::set<NodeId> proven_;
   std::function<void(NodeId)> on_proven_;
+  std::function<void(const DroppedStranger&)> on_dropped_;
   std::shared_ptr<const ProofSource> source_;
   std::uint64_t source_version_ = 0;
 };

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,7 +25,15 @@ namespace gcoord::netcore {
 
 class Strangers {
  public:
-  void add(LinkId link, std::uint64_t deadline_ms) { links_[link] = {deadline_ms, nullptr}; }
+  void add(LinkId link, std::uint64_t deadline_ms, std::string_view from) {
+    links_[link] = {deadline_ms, std::string{from}, nullptr};
+  }
+
+  // Where the link comes from; empty: it is no stranger's.
+  std::string address_of(LinkId link) const {
+    const auto found = links_.find(link);
+    return found == links_.end() ? std::string{} : found->second.address;
+  }
 
   // Whether there is one more than may wait at once.
   bool too_many() const { return links_.size() > kMax; }
@@ -83,6 +93,7 @@ class Strangers {
 
   struct Stranger {
     std::uint64_t deadline_ms = 0;
+    std::string address;
     std::unique_ptr<CalleeProof> proof;
   };
 

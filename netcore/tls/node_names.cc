@@ -24,6 +24,13 @@ bool names_node(std::string_view uri, ClusterId cluster, NodeId node) {
   return domain != 0 && domain != std::string_view::npos && uri.substr(domain) == "/gcoord/" + name;
 }
 
+bool names_some_node(const security::TlsPeer& peer) {
+  return std::ranges::any_of(peer.uris, [](const std::string& uri) {
+    return (uri.starts_with(kOwn) || uri.starts_with(kSpiffe)) &&
+           uri.find("/node/") != std::string::npos;
+  });
+}
+
 bool names_node(const security::TlsPeer& peer, ClusterId cluster, NodeId node) {
   return std::ranges::any_of(
       peer.uris, [&](const std::string& uri) { return names_node(uri, cluster, node); });

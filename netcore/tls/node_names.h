@@ -16,7 +16,9 @@ namespace gcoord::netcore {
 // Whether the URI names this node of this cluster.
 bool names_node(std::string_view uri, ClusterId cluster, NodeId node);
 
-// Whether one of the certificate's URIs does.
 bool names_node(const security::TlsPeer& peer, ClusterId cluster, NodeId node);
+
+// Whether one of them names a node at all, of whichever cluster.
+bool names_some_node(const security::TlsPeer& peer);
 
 }  // namespace gcoord::netcore

@@ -1,7 +1,8 @@
 // Rules of a node for TLS on the links to its peers: whether they have it, and by which files.
 //
 // Both ends show a certificate of the same authority; who it must name is in node_names.h. The mode
-// and the files may change while links live: a link goes on with what it began with. Any thread.
+// and the files may change while links live: a link goes on with what it began with, unless a new
+// revocation list has the certificate of its other end. Any thread.
 #pragma once
 
 #include "common/status.h"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace gcoord::netcore {
 
@@ -33,6 +35,15 @@ class LinkTlsRules {
 
   LinkTlsMode mode() const { return mode_.load(std::memory_order_acquire); }
 
+  // Who says whether files may be used. Once, before the first ones come.
+  void set_judge(security::TlsSource::Judge judge) { judge_ = std::move(judge); }
+
+  // Rises when other files are in use.
+  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+  // Whether a revocation list in use has this certificate, or one of its chain.
+  bool revokes(const security::TlsPeer& peer) const;
+
   // Where there are files, or to Off.
   void set_mode(LinkTlsMode mode);
 
@@ -51,6 +62,8 @@ class LinkTlsRules {
 
   // Released with the mode, after the sources: whoever sees TLS on finds them.
   std::atomic<LinkTlsMode> mode_{LinkTlsMode::Off};
+  std::atomic<std::uint64_t> version_{0};  // Released after the sources have changed.
+  security::TlsSource::Judge judge_;
   mutable std::mutex mutex_;                     // Guards which sources there are.
   std::unique_ptr<security::TlsSource> called_;  // Both or none; once there they stay.
   std::unique_ptr<security::TlsSource> caller_;

@@ -1,6 +1,7 @@
 #include "netcore/transport/tcp_link.h"
 
 #include "netcore/channel/frame.h"
+#include "netcore/transport/tls_failure.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -150,7 +151,8 @@ std::optional<TcpLink::End> TcpLink::decrypt(std::size_t count) {
   if (status.ok()) {
     return std::nullopt;
   }
-  return End{DropReason::Unproven, "TLS: " + status.message()};
+  TlsFailure failure = tls_failure_of(status);
+  return End{failure.drop, std::move(failure.text)};
 }
 
 std::optional<TcpLink::End> TcpLink::receive(MessageSink deliver) {

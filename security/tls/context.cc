@@ -1,5 +1,6 @@
 #include "security/tls/context.h"
 
+#include "security/tls/chain_links.h"
 #include "security/tls/context_inner.h"
 #include "security/tls/errors.h"
 #include "security/tls/failure.h"
@@ -13,7 +14,9 @@
 #include <openssl/params.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +38,15 @@ constexpr unsigned char kSessionsOf[] = "gcoord";
 
 TlsContext::Inner* inner_of(const SSL* session);
 
+SessionTies& ties_of(const SSL* session) {
+  return *static_cast<SessionTies*>(SSL_get_app_data(session));
+}
+
+void keep_links(SSL_SESSION& ticket, const std::shared_ptr<const ChainLinks>& links) {
+  const std::string bytes = links == nullptr ? std::string{} : encode_links(*links);
+  SSL_SESSION_set1_ticket_appdata(&ticket, bytes.data(), bytes.size());
+}
+
 Status incomplete(const std::string& why) {
   return Status{StatusCode::InvalidArgument, why, kTlsFilesIncomplete};
 }
@@ -55,7 +67,7 @@ Status check_complete(TlsSide side, const TlsFiles& files, const TlsPolicy& poli
   return Status{};
 }
 
-Status use_certificate(SSL_CTX* context, const TlsFiles& files, std::int64_t& not_after_s) {
+Status use_certificate(SSL_CTX* context, const TlsFiles& files, TlsFacts& facts) {
   if (files.certificate.empty()) {
     return Status{};
   }
@@ -80,11 +92,21 @@ Status use_certificate(SSL_CTX* context, const TlsFiles& files, std::int64_t& no
                     kTlsFileInvalid};
     }
   }
-  not_after_s = not_after_s_of(*chain.front());
+  facts.own = peer_of(*chain.front());
+  facts.own_begin_s = seconds_of(X509_get0_notBefore(chain.front().get()));
   return Status{};
 }
 
-Status use_authority(SSL_CTX* context, TlsSide side, const TlsFiles& files) {
+void note_dates(const X509_CRL& list, TlsFacts& facts) {
+  facts.list_begin_s = std::max(facts.list_begin_s, seconds_of(X509_CRL_get0_lastUpdate(&list)));
+  const std::int64_t end_s = seconds_of(X509_CRL_get0_nextUpdate(&list));
+  if (end_s != 0 && (facts.list_end_s == 0 || end_s < facts.list_end_s)) {
+    facts.list_end_s = end_s;
+  }
+}
+
+Status use_authority(TlsContext::Inner& inner, TlsSide side, const TlsFiles& files) {
+  SSL_CTX* const context = inner.context.get();
   if (files.authority.empty()) {
     if (side == TlsSide::Client && SSL_CTX_set_default_verify_paths(context) != 1) {
       ERR_clear_error();
@@ -103,8 +125,8 @@ Status use_authority(SSL_CTX* context, TlsSide side, const TlsFiles& files) {
     }
   }
   if (!files.revoked.empty()) {
-    GCOORD_TRY(const auto lists, read_revocations(files.revoked));
-    for (const OwnedRevocations& list : lists) {
+    GCOORD_TRY(inner.lists, read_revocations(files.revoked));
+    for (const OwnedRevocations& list : inner.lists) {
       X509_STORE_add_crl(store, list.get());
     }
     X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
@@ -148,11 +170,14 @@ int on_ticket_key(SSL* session,
   return ready ? verdict : -1;
 }
 
-int on_ticket_made(SSL* /*session*/, void* /*argument*/) {
+// A ticket holds the client's certificate, but not the chain that was found for it.
+int on_ticket_made(SSL* session, void* /*argument*/) {
+  keep_links(*SSL_get_session(session), ties_of(session).links);
   return 1;
 }
 
-// A ticket holds the client's certificate, which may have expired since.
+// The client's certificate may have expired since. One whose chain did not find room in the ticket
+// is verified again.
 SSL_TICKET_RETURN on_ticket_read(SSL* session,
                                  SSL_SESSION* resumed,
                                  const unsigned char* /*name*/,
@@ -163,7 +188,8 @@ SSL_TICKET_RETURN on_ticket_read(SSL* session,
     return SSL_TICKET_RETURN_IGNORE_RENEW;
   }
   const X509* certificate = SSL_SESSION_get0_peer(resumed);
-  if (certificate != nullptr && not_after_s_of(*certificate) <= inner_of(session)->now_s()) {
+  if (certificate != nullptr && (not_after_s_of(*certificate) <= inner_of(session)->now_s() ||
+                                 kept_links(*resumed) == nullptr)) {
     return SSL_TICKET_RETURN_IGNORE_RENEW;
   }
   return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
@@ -171,8 +197,9 @@ SSL_TICKET_RETURN on_ticket_read(SSL* session,
 
 // A client's: takes the reference that comes with it.
 int on_ticket_received(SSL* session, SSL_SESSION* ticket) {
-  const auto* endpoint = static_cast<const std::string*>(SSL_get_app_data(session));
-  inner_of(session)->client_tickets.put(*endpoint, OwnedSslSession{ticket});
+  const SessionTies& ties = ties_of(session);
+  keep_links(*ticket, ties.links);
+  inner_of(session)->client_tickets.put(ties.endpoint, OwnedSslSession{ticket});
   return 1;
 }
 
@@ -214,6 +241,15 @@ TlsContext::Inner* inner_of(const SSL* session) {
 
 }  // namespace
 
+std::shared_ptr<const ChainLinks> kept_links(SSL_SESSION& ticket) {
+  void* bytes = nullptr;
+  std::size_t count = 0;
+  if (SSL_SESSION_get0_ticket_appdata(&ticket, &bytes, &count) != 1 || bytes == nullptr) {
+    return nullptr;
+  }
+  return decode_links({static_cast<const unsigned char*>(bytes), count});
+}
+
 TlsContext::TlsContext(TlsSide side) : side_(side), inner_(std::make_unique<Inner>()) {}
 
 TlsContext::~TlsContext() = default;
@@ -235,8 +271,11 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(TlsSide side,
   if (!server) {
     set_client(context);
   }
-  GCOORD_TRY_STATUS(use_certificate(context, files, made->not_after_s_));
-  GCOORD_TRY_STATUS(use_authority(context, side, files));
+  GCOORD_TRY_STATUS(use_certificate(context, files, made->facts_));
+  GCOORD_TRY_STATUS(use_authority(*made->inner_, side, files));
+  for (const OwnedRevocations& list : made->inner_->lists) {
+    note_dates(*list, made->facts_);
+  }
   set_verification(
       *made->inner_,
       side,

@@ -10,11 +10,23 @@
 
 #include "common/status.h"
 #include "security/tls/files.h"
+#include "security/tls/peer.h"
 
 #include <cstdint>
 #include <memory>
 
 namespace gcoord::security {
+
+// Dates and names of what a context was made of, for whoever judges it. Times in seconds since
+// 1970.
+struct TlsFacts {
+  TlsPeer own;                    // By the own certificate; without one it has no fingerprint.
+  std::int64_t own_begin_s = 0;   // Of its validity; the end is own.not_after_s.
+  std::int64_t list_begin_s = 0;  // Of the newest revocation list; 0: there is none.
+  std::int64_t list_end_s = 0;    // The first end of a list; 0: none has an end.
+
+  bool has_certificate() const { return !own.fingerprint.empty(); }
+};
 
 class TlsContext {
  public:
@@ -32,7 +44,9 @@ class TlsContext {
   TlsSide side() const { return side_; }
 
   // The end of validity of the own certificate, in seconds since 1970; 0 without one.
-  std::int64_t not_after_s() const { return not_after_s_; }
+  std::int64_t not_after_s() const { return facts_.own.not_after_s; }
+
+  const TlsFacts& facts() const { return facts_; }
 
   Inner& inner() const { return *inner_; }
 
@@ -40,7 +54,7 @@ class TlsContext {
   explicit TlsContext(TlsSide side);
 
   TlsSide side_;
-  std::int64_t not_after_s_ = 0;
+  TlsFacts facts_;
   std::unique_ptr<Inner> inner_;
 };
 

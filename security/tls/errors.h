@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kTlsRevoked = 3105;
 inline constexpr std::uint32_t kTlsName = 3106;
 // It showed no certificate and had to.
 inline constexpr std::uint32_t kTlsNoCertificate = 3107;
-// It refuses the certificate of this side, or misses one.
+// It refuses the certificate of this side for another reason than those below, or misses one.
 inline constexpr std::uint32_t kTlsRefused = 3108;
 // What it sends is not TLS.
 inline constexpr std::uint32_t kTlsNotSpoken = 3109;
@@ -33,6 +33,17 @@ inline constexpr std::uint32_t kTlsTooMuch = 3111;
 inline constexpr std::uint32_t kTlsEnded = 3112;
 // The port speaks TLS only, and something else came.
 inline constexpr std::uint32_t kTlsPlaintext = 3113;
+
+// It cannot be checked: the revocation list of its authority has expired.
+inline constexpr std::uint32_t kTlsListExpired = 3138;
+// The other side cannot check the certificate of this one: its revocation list has expired.
+inline constexpr std::uint32_t kTlsUnjudged = 3139;
+// The other side refuses the certificate of this one: it has expired,
+inline constexpr std::uint32_t kTlsOwnExpired = 6735;
+// is revoked,
+inline constexpr std::uint32_t kTlsOwnRevoked = 6736;
+// or comes from no authority that it trusts.
+inline constexpr std::uint32_t kTlsOwnUntrusted = 6737;
 
 // A file cannot be read.
 inline constexpr std::uint32_t kTlsFileUnreadable = 1230;

@@ -1,6 +1,7 @@
 #include "security/tls/failure.h"
 
 #include "security/tls/errors.h"
+#include "security/tls/verification.h"
 
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
@@ -13,7 +14,21 @@ namespace {
 // OpenSSL's reasons for received alerts are this and the alert's number (RFC 8446 6).
 constexpr int kAlertReasons = SSL_AD_REASON_OFFSET;
 
+// The certificate cannot be checked, for want of a list that holds.
+Status list_failure(long reason) {
+  const bool is_old =
+      reason == X509_V_ERR_CRL_HAS_EXPIRED || reason == X509_V_ERR_CRL_NOT_YET_VALID;
+  return Status{StatusCode::Unauthenticated,
+                std::string{"the certificate of the other side cannot be checked: "} +
+                    (reason == X509_V_ERR_CRL_HAS_EXPIRED ? "the revocation list has expired"
+                                                          : X509_verify_cert_error_string(reason)),
+                is_old ? kTlsListExpired : kTlsUntrusted};
+}
+
 Status certificate_failure(long verdict) {
+  if (verdict > kListReasons) {
+    return list_failure(verdict - kListReasons);
+  }
   std::uint32_t detail = kTlsUntrusted;
   switch (verdict) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -54,6 +69,28 @@ bool refuses_certificate(int alert) {
   }
 }
 
+// By the alert: only the other side knows more.
+Status refusal_of(int alert, const std::string& words) {
+  const auto refused = [](const std::string& why, std::uint32_t detail) {
+    return Status{StatusCode::Unauthenticated,
+                  "the other side refuses the certificate of this one: " + why,
+                  detail};
+  };
+  switch (alert) {
+    case SSL_AD_CERTIFICATE_EXPIRED:
+      return refused("it has expired", kTlsOwnExpired);
+    case SSL_AD_CERTIFICATE_REVOKED:
+      return refused("it is revoked", kTlsOwnRevoked);
+    case SSL_AD_UNKNOWN_CA:
+      return refused("it comes from no authority that is trusted there", kTlsOwnUntrusted);
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+      return refused("it cannot check it; the revocation list of a node has expired or is missing",
+                     kTlsUnjudged);
+    default:
+      return refused(words, kTlsRefused);
+  }
+}
+
 std::string reason_words(unsigned long error) {
   const char* reason = ERR_reason_error_string(error);
   return reason == nullptr ? std::string{"the protocol is broken"} : std::string{reason};
@@ -63,9 +100,7 @@ Status failure_of(unsigned long error, bool open) {
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   const std::string words = reason_words(error);
   if (reason > kAlertReasons && refuses_certificate(reason - kAlertReasons)) {
-    return Status{StatusCode::Unauthenticated,
-                  "the other side refuses the certificate of this one: " + words,
-                  kTlsRefused};
+    return refusal_of(reason - kAlertReasons, words);
   }
   switch (reason) {
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:

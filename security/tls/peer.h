@@ -3,8 +3,11 @@
 // A certificate of a trusted authority says who somebody is and gives no right by itself.
 #pragma once
 
+#include "security/tls/chain_links.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,8 +30,13 @@ struct TlsPeer {
   std::string serial;            // Hexadecimal, without a sign.
   std::string fingerprint;       // SHA-256 of the certificate, 64 hexadecimal digits.
   std::int64_t not_after_s = 0;  // Since 1970, UTC.
+  // What revocation lists are searched for; nullptr where no chain was verified.
+  std::shared_ptr<const ChainLinks> links;
 
-  friend bool operator==(const TlsPeer&, const TlsPeer&) = default;
+  // The same certificate.
+  friend bool operator==(const TlsPeer& a, const TlsPeer& b) {
+    return a.fingerprint == b.fingerprint;
+  }
 };
 
 // Reads a certificate; it says nothing about whether anybody should believe it. Thread-safe.

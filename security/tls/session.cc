@@ -89,7 +89,7 @@ using Record = std::array<std::byte, SSL3_RT_MAX_PLAIN_LENGTH>;
 
 struct TlsSession::Inner {
   std::shared_ptr<const TlsContext> context;
-  std::string endpoint;  // By whom tickets are kept.
+  SessionTies ties;
   Wire wire;
   OwnedSsl ssl;
   std::vector<std::byte> early;  // Plain bytes for after the handshake.
@@ -119,18 +119,18 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context,
     : inner_(std::make_unique<Inner>()) {
   Inner& inner = *inner_;
   inner.context = std::move(context);
-  inner.endpoint = server_name + '\n' + endpoint;
+  inner.ties.endpoint = server_name + '\n' + endpoint;
   inner.ssl.reset(SSL_new(inner.context->inner().context.get()));
   BIO* const bio = BIO_new(wire_method());
   GCOORD_ASSERT(inner.ssl != nullptr && bio != nullptr);  // Only for want of memory.
   BIO_set_data(bio, &inner.wire);
   SSL_set_bio(inner.ssl.get(), bio, bio);
   SSL_clear_mode(inner.ssl.get(), SSL_MODE_RELEASE_BUFFERS);  // A handshake needs them at once.
+  SSL_set_app_data(inner.ssl.get(), &inner.ties);
   if (inner.context->side() == TlsSide::Server) {
     SSL_set_accept_state(inner.ssl.get());
     return;
   }
-  SSL_set_app_data(inner.ssl.get(), &inner.endpoint);
   SSL_set_connect_state(inner.ssl.get());
   if (!server_name.empty()) {
     inner.expect_server(server_name);
@@ -162,7 +162,7 @@ void TlsSession::Inner::expect_server(const std::string& name) {
 }
 
 void TlsSession::Inner::resume() {
-  const OwnedSslSession ticket = context->inner().client_tickets.take(endpoint);
+  const OwnedSslSession ticket = context->inner().client_tickets.take(ties.endpoint);
   if (ticket != nullptr && SSL_SESSION_is_resumable(ticket.get()) == 1) {
     SSL_set_session(ssl.get(), ticket.get());
   }
@@ -194,6 +194,9 @@ Status TlsSession::Inner::on_open() {
   has_peer = SSL_get0_peer_certificate(ssl.get()) != nullptr &&
              SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE &&
              SSL_get_verify_result(ssl.get()) == X509_V_OK;
+  if (has_peer && SSL_session_reused(ssl.get()) == 1) {
+    ties.links = kept_links(*SSL_get_session(ssl.get()));
+  }
   const std::vector<std::byte> waiting = std::exchange(early, {});
   GCOORD_TRY_STATUS(waiting.empty() ? Status{} : write(waiting));
   if (shut) {
@@ -358,7 +361,11 @@ const Status& TlsSession::failure() const {
 const TlsPeer* TlsSession::peer() const {
   Inner& inner = *inner_;
   if (inner.has_peer && !inner.peer.has_value()) {
-    inner.peer = peer_of(*SSL_get0_peer_certificate(inner.ssl.get()));
+    const X509& certificate = *SSL_get0_peer_certificate(inner.ssl.get());
+    inner.peer = peer_of(certificate);
+    inner.peer->links = inner.ties.links != nullptr
+                            ? inner.ties.links
+                            : std::make_shared<const ChainLinks>(1, link_of(certificate));
   }
   return inner.has_peer ? &*inner.peer : nullptr;
 }

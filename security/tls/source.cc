@@ -33,12 +33,21 @@ TlsSource::Stamps TlsSource::stamps_of(const TlsFiles& files) {
   return stamps;
 }
 
-Result<std::unique_ptr<TlsSource>> TlsSource::open(TlsSide side,
+Result<std::unique_ptr<TlsSource>> TlsSource::open(const Use& use,
                                                    const TlsFiles& files,
                                                    const TlsPolicy& policy) {
-  std::unique_ptr<TlsSource> source(new TlsSource(side));
+  std::unique_ptr<TlsSource> source(new TlsSource(use));
   GCOORD_TRY_STATUS(source->replace(files, policy));
   return source;
+}
+
+Result<std::shared_ptr<const TlsContext>> TlsSource::load(const TlsFiles& files,
+                                                          const TlsPolicy& policy) const {
+  GCOORD_TRY(auto context, TlsContext::load(use_.side, files, policy));
+  if (use_.judge) {
+    GCOORD_TRY_STATUS(use_.judge(*context, files));
+  }
+  return context;
 }
 
 std::shared_ptr<const TlsContext> TlsSource::current() const {
@@ -49,7 +58,7 @@ std::shared_ptr<const TlsContext> TlsSource::current() const {
 // The stamps are taken before the files are read: what changes meanwhile is seen the next time.
 Status TlsSource::replace(const TlsFiles& files, const TlsPolicy& policy) {
   const Stamps stamps = stamps_of(files);
-  GCOORD_TRY(auto context, TlsContext::load(side_, files, policy));
+  GCOORD_TRY(auto context, load(files, policy));
   files_ = files;
   policy_ = policy;
   stamps_ = stamps;
@@ -64,7 +73,7 @@ Result<bool> TlsSource::refresh() {
     return false;
   }
   stamps_ = stamps;
-  GCOORD_TRY(auto context, TlsContext::load(side_, files_, policy_));
+  GCOORD_TRY(auto context, load(files_, policy_));
   const std::lock_guard lock(mutex_);
   current_ = std::move(context);
   return true;

@@ -13,15 +13,29 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace gcoord::security {
 
 class TlsSource {
  public:
-  // Errors: as TlsContext::load().
-  static Result<std::unique_ptr<TlsSource>> open(TlsSide side,
+  // Says whether a context that was made of these files may be used; its failure is that of the
+  // call that made it, and the files in use stay in use.
+  using Judge = std::function<Status(const TlsContext&, const TlsFiles&)>;
+
+  // The side, and who judges; without a judge everything may be used.
+  struct Use {
+    Use(TlsSide of_side, Judge by_judge = {}) : side(of_side), judge(std::move(by_judge)) {}
+
+    TlsSide side;
+    Judge judge;
+  };
+
+  // Errors: as TlsContext::load(), and the judge's.
+  static Result<std::unique_ptr<TlsSource>> open(const Use& use,
                                                  const TlsFiles& files,
                                                  const TlsPolicy& policy);
 
@@ -47,11 +61,14 @@ class TlsSource {
 
   using Stamps = std::array<Stamp, 4>;
 
-  explicit TlsSource(TlsSide side) : side_(side) {}
+  explicit TlsSource(const Use& use) : use_(use) {}
+
+  Result<std::shared_ptr<const TlsContext>> load(const TlsFiles& files,
+                                                 const TlsPolicy& policy) const;
 
   static Stamps stamps_of(const TlsFiles& files);
 
-  TlsSide side_;
+  Use use_;
   TlsFiles files_;
   TlsPolicy policy_;
   Stamps stamps_{};  // As of the last attempt.

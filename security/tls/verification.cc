@@ -92,20 +92,49 @@ std::int64_t end_of_lists_s(const X509_STORE* store) {
   return end_s;
 }
 
+// Of the session that the chain was shown in.
+SessionTies& ties_of(const X509_STORE_CTX* chain) {
+  const auto* const session = static_cast<const SSL*>(
+      X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  return *static_cast<SessionTies*>(SSL_get_app_data(session));
+}
+
+// Reasons that lie in a revocation list of this side, and not in the certificate.
+bool is_of_list(int error) {
+  switch (error) {
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+    case X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER:
+    case X509_V_ERR_CRL_NOT_YET_VALID:
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+    case X509_V_ERR_CRL_SIGNATURE_FAILURE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // In place of X509_verify_cert(), which it calls for chains that are not known. A known one was
 // found good by the same call with the same authorities, lists and rules.
 int verify_chain(X509_STORE_CTX* chain, void* argument) {
   TlsContext::Inner& inner = *static_cast<TlsContext::Inner*>(argument);
+  SessionTies& ties = ties_of(chain);
   const std::int64_t now_s = inner.now_s();
   const std::string key = inner.keeps_chains ? key_of(chain) : std::string{};
-  if (!key.empty() && inner.verified_chains.knows(key, now_s)) {
+  if (!key.empty() && inner.verified_chains.knows(key, now_s, &ties.links)) {
     X509_STORE_CTX_set_error(chain, X509_V_OK);
     return 1;
   }
   X509_STORE_CTX_set_time(chain, 0, now_s);
   const int ok = X509_verify_cert(chain);
-  if (ok == 1 && !key.empty() && X509_STORE_CTX_get_error(chain) == X509_V_OK) {
-    inner.verified_chains.keep(key, now_s, std::min(end_of_chain_s(chain), inner.lists_until_s));
+  const int error = X509_STORE_CTX_get_error(chain);
+  if (ok != 1) {
+    X509_STORE_CTX_set_error(chain, is_of_list(error) ? kListReasons + error : error);
+    return ok;
+  }
+  ties.links = links_of(X509_STORE_CTX_get0_chain(chain));
+  if (!key.empty() && error == X509_V_OK) {
+    inner.verified_chains.keep(
+        key, {now_s, std::min(end_of_chain_s(chain), inner.lists_until_s), ties.links});
   }
   return ok;
 }

@@ -6,6 +6,11 @@
 
 namespace gcoord::security {
 
+// Added to reasons of OpenSSL (X509_V_ERR_...) that lie in a revocation list. OpenSSL does not know
+// the sum, and sends the alert certificate_unknown for it. By its own table a client would hear of
+// an old list that its certificate has expired, or comes from an unknown authority.
+inline constexpr int kListReasons = 1 << 16;
+
 struct Verification {
   bool has_authority = false;  // Else a client trusts those of the system, which may change.
   bool demands = false;        // A server's: who shows no certificate is refused.

@@ -4,7 +4,9 @@
 
 namespace gcoord::security {
 
-bool VerifiedChains::knows(const std::string& key, std::int64_t now_s) {
+bool VerifiedChains::knows(const std::string& key,
+                           std::int64_t now_s,
+                           std::shared_ptr<const ChainLinks>* links) {
   const std::lock_guard lock(mutex_);
   auto found = young_.find(key);
   const bool young = found != young_.end();
@@ -18,6 +20,9 @@ bool VerifiedChains::knows(const std::string& key, std::int64_t now_s) {
   if (!young) {
     put(key, holds);
   }
+  if (links != nullptr) {
+    *links = holds.links;
+  }
   ++hits_;
   return true;
 }
@@ -27,15 +32,15 @@ std::uint64_t VerifiedChains::hits() const {
   return hits_;
 }
 
-void VerifiedChains::keep(const std::string& key, std::int64_t now_s, std::int64_t until_s) {
-  if (key.size() > kKeyBytesMax || until_s <= now_s) {
+void VerifiedChains::keep(const std::string& key, const Holds& holds) {
+  if (key.size() > kKeyBytesMax || holds.until_s <= holds.from_s) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  put(key, {.from_s = now_s, .until_s = until_s});
+  put(key, holds);
 }
 
-void VerifiedChains::put(const std::string& key, Holds holds) {
+void VerifiedChains::put(const std::string& key, const Holds& holds) {
   if (young_.size() >= kGenerationMax && !young_.contains(key)) {
     old_ = std::exchange(young_, {});
   }

@@ -11,8 +11,11 @@
 // in use stays. Times are seconds since 1970. Any thread.
 #pragma once
 
+#include "security/tls/chain_links.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -27,24 +30,28 @@ class VerifiedChains {
   // Longer ones are verified each time.
   static constexpr std::size_t kKeyBytesMax = 512;
 
-  // Whether this was verified, and still holds. A clock that went back makes it unknown.
-  bool knows(const std::string& key, std::int64_t now_s);
+  // Whether this was verified, and still holds; and the chain that was found then, if `links` is
+  // given. A clock that went back makes it unknown.
+  bool knows(const std::string& key,
+             std::int64_t now_s,
+             std::shared_ptr<const ChainLinks>* links = nullptr);
 
-  // It was verified now, and holds before `until_s`.
-  void keep(const std::string& key, std::int64_t now_s, std::int64_t until_s);
+  struct Holds {
+    std::int64_t from_s = 0;
+    std::int64_t until_s = 0;  // Not included.
+    std::shared_ptr<const ChainLinks> links{};
+  };
+
+  // It was verified at the beginning of that time.
+  void keep(const std::string& key, const Holds& holds);
 
   // How often knows() was true.
   std::uint64_t hits() const;
 
  private:
-  struct Holds {
-    std::int64_t from_s = 0;
-    std::int64_t until_s = 0;
-  };
-
   using Generation = std::unordered_map<std::string, Holds>;
 
-  void put(const std::string& key, Holds holds);
+  void put(const std::string& key, const Holds& holds);
 
   mutable std::mutex mutex_;
   std::uint64_t hits_ = 0;

@@ -24,8 +24,7 @@ std::string origin_of(const Connection::Client& client) {
   return to_string(Endpoint{client.address.address().to_string(), client.address.port()});
 }
 
-// Why the node closed a connection that did no more wrong than to be slow or large; empty: it did
-// not.
+// Why the node closed a connection that an operator may want to hear of; empty: for none of these.
 std::string_view complaint(CloseReason reason) {
   switch (reason) {
     case CloseReason::SlowReader:
@@ -34,6 +33,8 @@ std::string_view complaint(CloseReason reason) {
       return "it held the most when the memory of clients was full";
     case CloseReason::SlowFrame:
       return "it did not end a frame in time";
+    case CloseReason::Certificate:
+      return "its certificate is revoked (GC3105)";
     default:
       return "";
   }
@@ -57,7 +58,18 @@ void log_begin(const Connection& connection, std::size_t open_count) {
   }
 }
 
-void log_welcome(const Connection& connection, const protocol::Welcome& welcome) {
+void log_welcome(const Connection& connection,
+                 const protocol::Welcome& welcome,
+                 const Warnings& warnings) {
+  if (has_foreign_certificate(connection.identity) && warnings.limit.may_log(warnings.now_ms)) {
+    const security::TlsPeer* const peer = connection.peer();
+    const std::uint64_t unsaid = warnings.limit.take_unsaid();
+    log_warning(LogComponent::Clients,
+                "{} is nobody here: its certificate {} names nobody of this cluster (GC6738){}",
+                describe_client(connection),
+                peer == nullptr ? "" : peer->serial,
+                unsaid == 0 ? "" : "; so it was with " + std::to_string(unsaid) + " others");
+  }
   if (wanted()) {
     log_debug(LogComponent::Clients,
               "{} is welcome: version {}, features {:#x}",

@@ -19,13 +19,17 @@ std::string describe_client(const Connection& connection);
 
 // `open_count`: connections that are open, with this one.
 void log_begin(const Connection& connection, std::size_t open_count);
-void log_welcome(const Connection& connection, const protocol::Welcome& welcome);
 
 // How many warnings there may be, and the time.
 struct Warnings {
   LogRateLimit& limit;
   std::uint64_t now_ms = 0;
 };
+
+// A certificate that names nobody of this cluster is a warning: its client is nobody here.
+void log_welcome(const Connection& connection,
+                 const protocol::Welcome& welcome,
+                 const Warnings& warnings);
 
 // TLS has begun, or plain text where TLS is on, or it has failed: all but the first are warnings.
 void log_tls(const Connection& connection, const Warnings& warnings);

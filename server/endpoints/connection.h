@@ -62,15 +62,16 @@ enum class CloseReason : std::uint8_t {
   Idle = 4,
   Full = 5,  // The node's cap of connections.
   Stopping = 6,
-  Memory = 7,     // The connection that held the most when the account's memory was full.
-  GaveWay = 8,    // It was idle, and a newcomer needed its place.
-  SlowFrame = 9,  // A frame began and did not end in time.
-  Tls = 10,       // TLS failed, or the client speaks plain text where it may not.
-  Denied = 11,    // By an administrator (server/limits).
-  Identity = 12,  // Its identity, or its network, has as many connections as it may have.
-  Revoked = 13,   // Its password or token counts no more: the user was changed or is gone.
-  Expired = 14,   // The time of its token or certificate is over.
-  Count = 15,
+  Memory = 7,        // The connection that held the most when the account's memory was full.
+  GaveWay = 8,       // It was idle, and a newcomer needed its place.
+  SlowFrame = 9,     // A frame began and did not end in time.
+  Tls = 10,          // TLS failed, or the client speaks plain text where it may not.
+  Denied = 11,       // By an administrator (server/limits).
+  Identity = 12,     // Its identity, or its network, has as many connections as it may have.
+  Revoked = 13,      // Its password or token counts no more: the user was changed or is gone.
+  Expired = 14,      // The time of its token or certificate is over.
+  Certificate = 15,  // A new revocation list has its certificate, or one of its chain.
+  Count = 16,
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private SocketOwner {

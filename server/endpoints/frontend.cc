@@ -76,6 +76,11 @@ bool may_stay(ConnectionJudge* judge,
   return error == protocol::ErrorCode::None;
 }
 
+// A handshake may end after a new revocation list came, by the list before it.
+bool revoked_meanwhile(const PortTls* port, const TlsNews& news) {
+  return port != nullptr && news.peer.has_value() && port->revokes(*news.peer);
+}
+
 ConnectionOrigin origin_of(const Connection& connection) {
   const Connection::Client& client = connection.client;
   ConnectionOrigin origin{.peer = connection.peer()};
@@ -221,6 +226,15 @@ void FrontEnd::cut(protocol::ConnectionId connection, CloseReason reason) {
   }
 }
 
+void FrontEnd::cut_revoked(const std::function<bool(const security::TlsPeer&)>& revokes) {
+  for (const auto& each : table_.all()) {
+    const security::TlsPeer* const peer = each->open() ? each->peer() : nullptr;
+    if (peer != nullptr && revokes(*peer)) {
+      each->close(CloseReason::Certificate);
+    }
+  }
+}
+
 // First what nobody waits for, then connections.
 void FrontEnd::on_crowded(const Connection& connection, HeldBytes kind) {
   if (kind == HeldBytes::Out) {
@@ -315,7 +329,7 @@ void FrontEnd::on_hello(Connection& connection,
     return;
   }
   metrics_.on_welcome(connection);
-  log_welcome(connection, welcome);
+  log_welcome(connection, welcome, {lines_.tls, swept_ms_});
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
 }
 
@@ -337,6 +351,8 @@ void FrontEnd::on_tls(Connection& connection) {
   log_tls(connection, {lines_.tls, swept_ms_});
   if (news.state == TlsState::Failed) {
     connection.close(CloseReason::Tls);
+  } else if (revoked_meanwhile(options_.io.tls, news)) {
+    connection.close(CloseReason::Certificate);
   } else if (news.state == TlsState::Forbidden) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
@@ -347,6 +363,9 @@ void FrontEnd::on_tls(Connection& connection) {
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
+  if (reason == CloseReason::Certificate) {
+    metrics_.tls.count_revoked();
+  }
   if (connection.welcomed()) {
     metrics_.on_end(connection);
   }

@@ -96,6 +96,10 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   // for it was sent.
   void cut(protocol::ConnectionId connection, CloseReason reason);
 
+  // Closes at once the connections whose certificates are revoked by now, as this says; after each
+  // change of the context of the port.
+  void cut_revoked(const std::function<bool(const security::TlsPeer&)>& revokes);
+
   // Binds and accepts (client_listeners.h). FailedPrecondition: the kernel refuses the I/O backend.
   Status listen();
 

@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Cou
     "denied",
     "identity",
     "revoked",
-    "expired"};
+    "expired",
+    "certificate_revoked"};
 
 constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", "out"};
 
@@ -44,6 +45,12 @@ FrontEndMetrics::FrontEndMetrics(MetricsRegistry& metrics)
                                 "Client connections that were accepted.",
                                 "",
                                 ""})),
+      foreign_certificates(metrics.counter(
+          {"gcoord_server_client_foreign_certificates_total",
+           "Client connections with a good certificate that names nobody of this cluster: they are "
+           "anonymous.",
+           "",
+           ""})),
       tls(metrics, "client") {
   for (std::size_t reason = 0; reason < closed.size(); ++reason) {
     closed[reason] = &metrics.counter({"gcoord_server_connections_closed_total",

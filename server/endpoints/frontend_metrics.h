@@ -25,14 +25,19 @@ struct FrontEndMetrics {
   // What the account says now.
   void show(const ConnectionAccount& account);
 
-  // A connection is welcome, or one that was has ended: counts it if it is without TLS.
-  void on_welcome(const Connection& connection) { count_plaintext(connection, 1); }
+  // A connection is welcome, or one that was has ended: counts it if it is without TLS; and one
+  // whose certificate names nobody of this cluster.
+  void on_welcome(const Connection& connection) {
+    count_plaintext(connection, 1);
+    foreign_certificates.add(has_foreign_certificate(connection.identity) ? 1 : 0);
+  }
 
   void on_end(const Connection& connection) { count_plaintext(connection, -1); }
 
   Gauge& connections;
   Gauge& sources;
   Counter& accepted;
+  Counter& foreign_certificates;
   PortTlsMetrics tls;
   std::array<Counter*, static_cast<std::size_t>(CloseReason::Count)> closed{};
   std::array<Counter*, static_cast<std::size_t>(protocol::BadFrame::Count)> bad_frames{};

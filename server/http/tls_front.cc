@@ -52,12 +52,17 @@ void TlsFront::advance(std::span<const pollfd> polled,
                        std::uint64_t now_ms,
                        const std::function<void(const HttpArrival&)>& serve) {
   GCOORD_ASSERT(polled.size() == 1 + 2 * relays_.size());
+  cut_revoked(now_ms);
   for (std::size_t k = 0; k < relays_.size(); ++k) {
     TlsRelay& relay = *relays_[k];
+    if (relay.state() == TlsRelay::State::Over) {
+      continue;
+    }
     const TlsState before = relay.news().state;
     relay.advance({polled[1 + 2 * k], polled[2 + 2 * k]}, now_ms);
     if (relay.news().state != before) {
       note(relay, now_ms);
+      cut_if_revoked(relay, now_ms);
     }
     if (relay.state() == TlsRelay::State::Ready) {
       serve(relay.take());
@@ -91,6 +96,37 @@ void TlsFront::accept(std::uint64_t now_ms, const std::function<void(const HttpA
     }
     make_room();
     relays_.push_back(std::make_unique<TlsRelay>(client, std::move(rule), now_ms));
+  }
+}
+
+// After each change of the port's context.
+void TlsFront::cut_revoked(std::uint64_t now_ms) {
+  auto context = options_.tls.rule().context;
+  if (context == context_) {
+    return;
+  }
+  context_ = std::move(context);
+  check_ = security::RevocationCheck(context_);
+  for (const auto& relay : relays_) {
+    cut_if_revoked(*relay, now_ms);
+  }
+}
+
+void TlsFront::cut_if_revoked(TlsRelay& relay, std::uint64_t now_ms) {
+  const TlsNews news = relay.news();
+  if (!news.peer.has_value() || !check_.revokes(*news.peer)) {
+    return;
+  }
+  relay.cut();
+  tls_metrics_.count_revoked();
+  if (lines_.may_log(now_ms)) {
+    const asio::ip::tcp::endpoint from = endpoint_of(relay.client());
+    const std::uint64_t unsaid = lines_.take_unsaid();
+    log_warning(LogComponent::Http,
+                "{} port: {} was cut: its certificate is revoked (GC3105){}",
+                options_.port_name,
+                to_string(Endpoint{from.address().to_string(), from.port()}),
+                unsaid == 0 ? "" : "; so it was with " + std::to_string(unsaid) + " others");
   }
 }
 

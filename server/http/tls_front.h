@@ -5,9 +5,11 @@
 // request's header has. A connection that the library has ended has the time of an answer to take
 // what is left: the library does not count it any more, and a client that reads nothing would keep
 // it for ever. Of either kind there are no more than connections may be open; beyond that the
-// oldest makes room. One thread.
+// oldest makes room. A connection whose certificate a new revocation list has is cut before
+// anything more of it is served. One thread.
 #pragma once
 
+#include "security/tls/revocation_check.h"
 #include "server/http/limits.h"
 #include "server/http/tls_relay.h"
 #include "server/platform/log_rate_limit.h"
@@ -56,6 +58,8 @@ class TlsFront {
  private:
   void accept(std::uint64_t now_ms, const std::function<void(const HttpArrival&)>& serve);
   void note(const TlsRelay& relay, std::uint64_t now_ms);
+  void cut_revoked(std::uint64_t now_ms);
+  void cut_if_revoked(TlsRelay& relay, std::uint64_t now_ms);
   void make_room();
   std::uint64_t late_ms(const TlsRelay& relay) const;
   void cut_ending();
@@ -63,6 +67,8 @@ class TlsFront {
   Options options_;
   PortTlsMetrics tls_metrics_;
   LogRateLimit lines_;
+  std::shared_ptr<const security::TlsContext> context_;  // By whose lists relays were judged.
+  security::RevocationCheck check_{nullptr};
   std::vector<std::unique_ptr<TlsRelay>> relays_;  // By age.
 };
 

@@ -51,7 +51,7 @@ struct ConnectionIdentity {
   static constexpr std::size_t kClosedKept = 64;
 
   security::Principal principal;
-  ConnectionProof proof;       // Of the principal; of no meaning while it is Anonymous.
+  ConnectionProof proof;       // Of the principal; of an Anonymous one a Certificate is foreign.
   std::uint64_t features = 0;  // That both ends have; 0 before the Welcome.
   SourceBits source{};
   SourceBits address{};    // All of it, IPv4 mapped into IPv6.
@@ -73,6 +73,12 @@ class ConnectionIdentities {
  protected:
   ~ConnectionIdentities() = default;
 };
+
+// Whether the client showed a good certificate that names nobody of this cluster.
+inline bool has_foreign_certificate(const ConnectionIdentity& identity) {
+  return identity.principal.kind == security::PrincipalKind::Anonymous &&
+         identity.proof.kind == protocol::ProofKind::Certificate;
+}
 
 // The identity that a node reports to the client of a connection; of one that is gone nobody.
 // Defined in connection_proof.cc.

@@ -48,7 +48,9 @@ protocol::AccessSelf self_of(ConnectionIdentities& connections, protocol::Connec
   }
   self.principal = known->principal;
   self.address = address_text(*known);
-  if (known->principal.kind != security::PrincipalKind::Anonymous) {
+  // Of an anonymous client too where it showed a certificate: it names nobody of this cluster.
+  if (known->principal.kind != security::PrincipalKind::Anonymous ||
+      has_foreign_certificate(*known)) {
     self.proof = known->proof.kind;
     self.until_ms = known->proof.until_s * 1000;
   }

@@ -61,7 +61,7 @@ class Node::Impl {
  public:
   Impl(NodeStart start, const ProcessTexts& texts)
       : start_(std::move(start)),
-        client_port_(context_, options(), metrics_),
+        client_port_(context_, start_, metrics_),
         space_({.metrics = &metrics_, .marks = {}}),
         service_(service_options(options(), space_), client_port_.frontend, metrics_),
         ledger_stack_(options(), service_, metrics_),
@@ -91,7 +91,7 @@ class Node::Impl {
     }
     GCOORD_TRY_STATUS(client_port_.tls.open(options().tls));
     ReplicaOptions engine = engine_options(start_);
-    GCOORD_TRY(links_.trust, NodeTrust::open(options()));
+    GCOORD_TRY(links_.trust, NodeTrust::open(options(), client_port_.tls.own()));
     engine.proof = links_.trust->peer_proof();
     engine.peer_tls = links_.trust->peer_tls();
     if (!options().trace_file.empty()) {

@@ -198,6 +198,12 @@ std::string shm_path(const NodeOptions& options) {
   return failed ? std::string{} : (folder / kShmSocketName).lexically_normal().string();
 }
 
+OwnNode own_node(const NodeStart& start) {
+  return {.cluster = start.options().cluster,
+          .node = start.options().node,
+          .former = start.former ? start.former->cluster : ClusterId{}};
+}
+
 FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls) {
   FrontEndOptions result;
   if (options.witness) {

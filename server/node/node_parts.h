@@ -40,11 +40,20 @@ std::string shm_path(const NodeOptions& options);
 
 FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls);
 
+// Whom the node's certificate may name.
+OwnNode own_node(const NodeStart& start);
+
 // Front end of a node, and the TLS of its ports, which the front end reads. The loop's thread.
 struct ClientPort {
   // Context and registry outlive it.
-  ClientPort(asio::io_context& context, const NodeOptions& options, MetricsRegistry& metrics)
-      : tls(metrics), frontend(context, frontend_options(options, tls.client()), metrics) {}
+  ClientPort(asio::io_context& context, const NodeStart& start, MetricsRegistry& metrics)
+      : tls(metrics, own_node(start)),
+        frontend(context, frontend_options(start.options(), tls.client()), metrics) {
+    tls.set_on_change([this](const auto& revokes) { frontend.cut_revoked(revokes); });
+  }
+
+  ClientPort(const ClientPort&) = delete;
+  ClientPort& operator=(const ClientPort&) = delete;
 
   NodeTls tls;
   FrontEnd frontend;

@@ -43,7 +43,12 @@ AddressClass address_class(const asio::ip::address& address) {
 PortTlsMetrics::PortTlsMetrics(MetricsRegistry& metrics, const std::string& port)
     : full_(handshakes(metrics, port, "full")),
       resumed_(handshakes(metrics, port, "resumed")),
-      failed_(handshakes(metrics, port, "failed")) {
+      failed_(handshakes(metrics, port, "failed")),
+      revoked_(metrics.counter({"gcoord_server_" + port + "_tls_revoked_total",
+                                "Connections to this kind of port that were closed because a new "
+                                "revocation list has their certificate, or one of its chain.",
+                                "",
+                                ""})) {
   for (std::size_t of = 0; of < plain_.size(); ++of) {
     plain_[of] = &metrics.counter(
         {"gcoord_server_" + port + "_plaintext_connections_total",

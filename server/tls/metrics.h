@@ -28,10 +28,14 @@ class PortTlsMetrics {
   // A connection has come out of state Begins.
   void count(const TlsNews& news, const asio::ip::address& from);
 
+  // A connection was closed because a revocation list has its certificate.
+  void count_revoked() { revoked_.add(); }
+
  private:
   Counter& full_;
   Counter& resumed_;
   Counter& failed_;
+  Counter& revoked_;
   std::array<Counter*, 3> plain_;
 };
 

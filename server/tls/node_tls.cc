@@ -1,5 +1,6 @@
 #include "server/tls/node_tls.h"
 
+#include "security/tls/revocation_check.h"
 #include "server/platform/operator_log.h"
 
 #include <utility>
@@ -16,22 +17,31 @@ Counter& loads(MetricsRegistry& metrics, const char* result) {
 
 }  // namespace
 
-NodeTls::NodeTls(MetricsRegistry& metrics)
-    : loaded_(loads(metrics, "ok")),
+NodeTls::NodeTls(MetricsRegistry& metrics, OwnNode own, WallClock clock)
+    : own_(own),
+      clock_(std::move(clock)),
+      loaded_(loads(metrics, "ok")),
       failed_(loads(metrics, "failed")),
       certificate_end_s_(metrics.gauge({"gcoord_server_tls_certificate_end_seconds",
                                         "End of validity of this node's certificate, in seconds "
                                         "since 1970; 0: it has none.",
                                         "",
-                                        ""})) {}
+                                        ""})),
+      list_end_s_(metrics.gauge({"gcoord_server_tls_revocations_end_seconds",
+                                 "First end of validity of a revocation list in use, in seconds "
+                                 "since 1970; 0: there is none, or it has no end.",
+                                 "",
+                                 ""})) {}
 
 // The new files are loaded beside the old ones, and take their place if all is well.
 Status NodeTls::load(const TlsChoices& choices) {
   GCOORD_TRY_STATUS(check_tls(choices));
   std::unique_ptr<security::TlsSource> source;
   if (!choices.files.certificate.empty()) {
+    const bool must_name = choices.peer.value_or(TlsMode::Off) != TlsMode::Off;
+    const auto judge = own_judge([this, must_name] { return OwnRules{own_, must_name, clock_()}; });
     GCOORD_TRY(source,
-               security::TlsSource::open(security::TlsSide::Server,
+               security::TlsSource::open({security::TlsSide::Server, judge},
                                          server_files(choices),
                                          {.demand_certificate = client_certificates(choices) ==
                                                                 ClientCertificates::Required}));
@@ -56,6 +66,10 @@ void NodeTls::set_ports() {
   client_.set(rule(choices_.client));
   http_.set(rule(choices_.http));
   certificate_end_s_.set(context == nullptr ? 0 : context->not_after_s());
+  list_end_s_.set(context == nullptr ? 0 : context->facts().list_end_s);
+  expiry_.reset();
+  security::RevocationCheck check(context);
+  on_change_([&check](const security::TlsPeer& peer) { return check.revokes(peer); });
 }
 
 Status NodeTls::open(const TlsChoices& choices) {
@@ -85,6 +99,7 @@ void NodeTls::look(std::uint64_t now_ms) {
     return;
   }
   next_look_ms_ = now_ms + kLookMs;
+  expiry_.look(source_->current()->facts(), clock_());
   const Result<bool> changed = source_->refresh();
   if (!changed.ok()) {
     failed_.add();

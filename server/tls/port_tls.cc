@@ -1,12 +1,17 @@
 #include "server/tls/port_tls.h"
 
 #include "common/assert.h"
+#include "security/tls/revocation_check.h"
 
 namespace gcoord::server {
 
 PortTls::Rule PortTls::rule() const {
   const std::lock_guard lock(mutex_);
   return rule_;
+}
+
+bool PortTls::revokes(const security::TlsPeer& peer) const {
+  return security::RevocationCheck(rule().context).revokes(peer);
 }
 
 // What is replaced may be the last of its context, which is freed outside of the lock.

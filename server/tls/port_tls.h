@@ -19,6 +19,9 @@ class PortTls {
   };
 
   Rule rule() const;
+
+  // Whether the revocation lists of now have this certificate, or one of its chain.
+  bool revokes(const security::TlsPeer& peer) const;
   void set(Rule rule);
 
  private:

@@ -69,8 +69,13 @@ std::string_view text_of(ProofDemand demand) {
 
 }  // namespace
 
-Result<std::unique_ptr<NodeTrust>> NodeTrust::open(const NodeOptions& options) {
-  std::unique_ptr<NodeTrust> trust(new NodeTrust(options));
+NodeTrust::NodeTrust(const NodeOptions& options, const OwnNode& own)
+    : data_dir_(options.data_dir), own_(own), proven_(options.data_dir) {
+  peer_tls_->set_judge(own_judge([this] { return OwnRules{own_, must_name_, wall_seconds()}; }));
+}
+
+Result<std::unique_ptr<NodeTrust>> NodeTrust::open(const NodeOptions& options, const OwnNode& own) {
+  std::unique_ptr<NodeTrust> trust(new NodeTrust(options, own));
   GCOORD_TRY_STATUS(trust->take(options));
   GCOORD_TRY_STATUS(trust->take_tls(options.tls));
   trust->guard(options);
@@ -98,6 +103,7 @@ void NodeTrust::guard(const NodeOptions& options) const {
 Status NodeTrust::take_tls(const TlsChoices& choices) {
   const LinkTlsMode mode = link_mode(choices.peer.value_or(TlsMode::Off));
   const LinkTlsMode before = peer_tls_->mode();
+  must_name_ = mode != LinkTlsMode::Off;
   if (choices.files.certificate.empty() || choices.files.authority.empty()) {
     GCOORD_TRY_STATUS(check_tls(choices));  // Nothing to have TLS by.
     peer_tls_->set_mode(LinkTlsMode::Off);
@@ -118,8 +124,8 @@ void NodeTrust::look(std::uint64_t now_ms) {
   }
   next_look_ms_ = now_ms + kLookMs;
   if (const Status refreshed = peer_tls_->refresh(); !refreshed.ok()) {
-    log_warning(
-        LogComponent::Peers, "TLS with other nodes keeps its certificate: {}", refreshed.message());
+    log_error(
+        LogComponent::Peers, "TLS with other nodes keeps its files: {}", refreshed.to_string());
   }
 }
 
@@ -148,6 +154,9 @@ netcore::PeerProofOptions NodeTrust::peer_proof() {
   proof.source = source_;
   proof.proven = proven_.nodes();
   proof.on_proven = [this](NodeId node) { proven_.add(node); };
+  proof.on_dropped = [this](const netcore::DroppedStranger& dropped) {
+    strangers_.on_dropped(dropped);
+  };
   return proof;
 }
 

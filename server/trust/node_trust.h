@@ -13,8 +13,10 @@
 #include "protocol/members/join_messages.h"
 #include "security/secret/cluster_secret.h"
 #include "server/options/options.h"
+#include "server/tls/own_files.h"
 #include "server/trust/join_secret.h"
 #include "server/trust/proven_nodes.h"
+#include "server/trust/stranger_lines.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +29,11 @@ namespace gcoord::server {
 
 class NodeTrust {
  public:
-  // Failures: those of ClusterSecret::read and LinkTlsRules::open, and GC3128 when proofs are
-  // required and there is no secret.
-  static Result<std::unique_ptr<NodeTrust>> open(const NodeOptions& options);
+  // Failures: those of ClusterSecret::read, LinkTlsRules::open and judge_own_files(), and GC3128
+  // when proofs are required and there is no secret. Without `own` the names of certificates are
+  // not checked here.
+  static Result<std::unique_ptr<NodeTrust>> open(const NodeOptions& options,
+                                                 const OwnNode& own = {});
 
   // For the network of peers, which this outlives.
   netcore::PeerProofOptions peer_proof();
@@ -56,8 +60,7 @@ class NodeTrust {
   Status reload(const NodeOptions& options);
 
  private:
-  explicit NodeTrust(const NodeOptions& options)
-      : data_dir_(options.data_dir), proven_(options.data_dir) {}
+  NodeTrust(const NodeOptions& options, const OwnNode& own);
 
   Status take(const NodeOptions& options);
   Status take_tls(const TlsChoices& choices);
@@ -66,7 +69,10 @@ class NodeTrust {
   static constexpr std::uint64_t kLookMs = 1000;
 
   std::string data_dir_;
+  OwnNode own_;
+  bool must_name_ = false;  // As OwnRules.
   ProvenNodes proven_;
+  StrangerLines strangers_;  // The thread of the network.
   std::shared_ptr<netcore::ProofSource> source_ =
       std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
   std::shared_ptr<netcore::LinkTlsRules> peer_tls_ = netcore::LinkTlsRules::none();

@@ -70,18 +70,33 @@ std::string joined(const std::vector<std::string>& names) {
 struct TestAuthority::Inner {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = nullptr;
+  std::uint64_t serial = 1;
   std::uint64_t last_serial = 1;
 };
 
 TestAuthority::TestAuthority(const std::string& common_name) : inner_(std::make_unique<Inner>()) {
+  make(common_name, *this);
+}
+
+TestAuthority::TestAuthority(const std::string& common_name, TestAuthority& above)
+    : inner_(std::make_unique<Inner>()) {
+  inner_->serial = ++above.inner_->last_serial;
+  make(common_name, above);
+}
+
+void TestAuthority::make(const std::string& common_name, TestAuthority& issuer) {
   Inner& own = *inner_;
   own.certificate =
-      begin_certificate(own.key, 1, {.common_name = common_name, .ends_in_s = 36'000});
-  X509_set_issuer_name(own.certificate, X509_get_subject_name(own.certificate));
+      begin_certificate(own.key, own.serial, {.common_name = common_name, .ends_in_s = 36'000});
+  X509_set_issuer_name(own.certificate, X509_get_subject_name(issuer.inner_->certificate));
   extend(own.certificate, NID_basic_constraints, "critical,CA:TRUE");
   extend(own.certificate, NID_key_usage, "critical,keyCertSign,cRLSign");
   extend(own.certificate, NID_subject_key_identifier, "hash");
-  GCOORD_ASSERT(X509_sign(own.certificate, own.key, EVP_sha256()) > 0);
+  GCOORD_ASSERT(X509_sign(own.certificate, issuer.inner_->key, EVP_sha256()) > 0);
+}
+
+std::uint64_t TestAuthority::serial() const {
+  return inner_->serial;
 }
 
 TestAuthority::~TestAuthority() {

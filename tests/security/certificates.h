@@ -27,10 +27,16 @@ struct MadeCertificate {
 class TestAuthority {
  public:
   explicit TestAuthority(const std::string& common_name = "test authority");
+
+  // One whose own certificate `above` has issued.
+  TestAuthority(const std::string& common_name, TestAuthority& above);
   ~TestAuthority();
 
   // PEM of its own certificate.
   std::string certificate() const;
+
+  // Of its own certificate.
+  std::uint64_t serial() const;
 
   MadeCertificate issue(const CertificateWish& wish = {});
 
@@ -38,6 +44,8 @@ class TestAuthority {
   std::string revoke(const std::vector<std::uint64_t>& serials, std::int64_t ends_in_s = 3600);
 
  private:
+  void make(const std::string& common_name, TestAuthority& issuer);
+
   struct Inner;
   std::unique_ptr<Inner> inner_;
 };

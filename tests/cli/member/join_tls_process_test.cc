@@ -200,7 +200,7 @@ TEST_F(JoinTls, ANodeThatJoinedRefusesWhoIsRevoked) {
     EXPECT_EQ(at_fourth(user).code, 0) << user << at_fourth(user).err << file_text(log());
   }
   const Finished refused = at_fourth("before");
-  EXPECT_THAT(refused.err + refused.out, HasSubstr("GC3108")) << file_text(log());
+  EXPECT_THAT(refused.err + refused.out, HasSubstr("GC6736")) << file_text(log());
   EXPECT_NE(refused.code, 0);
 
   // It was served, so the node knows its chain; that ends with the list.

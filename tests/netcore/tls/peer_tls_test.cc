@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::netcore {
@@ -49,8 +50,11 @@ class PeerTlsTest : public testing::Test {
   }
 
   // Node 1 calls node 2.
-  void start(std::shared_ptr<LinkTlsRules> caller, std::shared_ptr<LinkTlsRules> called) {
+  void start(std::shared_ptr<LinkTlsRules> caller,
+             std::shared_ptr<LinkTlsRules> called,
+             PeerProofOptions proof = {}) {
     PeerNetworkOptions second = node_options(2, {{NodeId{1}, "127.0.0.1", 0}});
+    second.proof = std::move(proof);
     second.tls = std::move(called);
     second_.network = must_create(std::move(second));
     PeerNetworkOptions first =
@@ -66,6 +70,12 @@ class PeerTlsTest : public testing::Test {
   std::string route() { return first_.network->status()[0].transport; }
 
   std::string error_of(TestNode& node) { return node.network->status()[0].last_error; }
+
+  bool shows(TestNode& node, const char* text) {
+    return error_of(node).find(text) != std::string::npos;
+  }
+
+  LinkState state_of(TestNode& node) { return node.network->status()[0].state; }
 
   const ScratchFolder folder_;
   TestAuthority authority_;
@@ -92,7 +102,7 @@ TEST_F(PeerTlsTest, NodesWithCertificatesOfTheirNamesMeetAndExchangeLargeFrames)
 }
 
 TEST_F(PeerTlsTest, ACertificateOfAnotherNodeOrClusterIsRefused) {
-  for (const char* uri : {"gcoord://42/node/3", "gcoord://43/node/2", "gcoord://42/user/2"}) {
+  for (const char* uri : {"gcoord://42/node/3", "gcoord://43/node/2"}) {
     start(rules(LinkTlsMode::Required, "gcoord://42/node/1"), rules(LinkTlsMode::Required, uri));
     ASSERT_TRUE(run([&] { return error_of(first_).find("GC3129") != std::string::npos; })) << uri;
     EXPECT_TRUE(first_.sink.ups.empty());
@@ -105,12 +115,104 @@ TEST_F(PeerTlsTest, ACertificateOfAnotherNodeOrClusterIsRefused) {
   EXPECT_EQ(second_.sink.ups.size(), before);
 }
 
+TEST_F(PeerTlsTest, ACertificateThatIsNoNodesHasANumberOfItsOwn) {
+  start(rules(LinkTlsMode::Required, "gcoord://42/node/1"),
+        rules(LinkTlsMode::Required, "gcoord://42/user/2"));
+  ASSERT_TRUE(run([&] { return shows(first_, "GC6739"); }));
+  EXPECT_TRUE(first_.sink.ups.empty());
+}
+
 TEST_F(PeerTlsTest, ACertificateOfAnotherAuthorityIsRefused) {
   TestAuthority other{"somebody"};
   start(rules(LinkTlsMode::Required, "gcoord://42/node/1"),
         rules_of(LinkTlsMode::Required, "gcoord://42/node/2", other));
-  ASSERT_TRUE(run([&] { return error_of(first_).find("TLS") != std::string::npos; }));
+  ASSERT_TRUE(run([&] { return shows(first_, "GC3103"); }));
+  EXPECT_EQ(state_of(first_), LinkState::Refused);
+  EXPECT_FALSE(shows(first_, "GC3125")) << "nobody should look for the secret";
   EXPECT_TRUE(first_.sink.ups.empty());
+}
+
+// The node that calls has the bad one: it hears why, and the one that refuses it has its address.
+TEST_F(PeerTlsTest, WhoIsRefusedHearsWhyAndWhoRefusesReportsTheAddress) {
+  struct Case {
+    CertificateWish wish;
+    bool is_foreign;
+    DropReason reason;
+    const char* number;
+    const char* own_number;
+  };
+
+  const std::vector<std::string> names = {"URI:gcoord://42/node/1"};
+  TestAuthority other{"somebody"};
+  for (const Case& bad :
+       {Case{{.names = names, .begins_in_s = -7200, .ends_in_s = -60},
+             false,
+             DropReason::CertificateExpired,
+             "GC3104",
+             "GC6735"},
+        Case{{.names = names}, true, DropReason::CertificateUntrusted, "GC3103", "GC6737"}}) {
+    std::vector<std::string> seen;
+    PeerProofOptions proof;
+    proof.on_dropped = [&](const DroppedStranger& dropped) {
+      if (dropped.reason == bad.reason) {
+        seen.push_back(std::string{dropped.address} + " " + dropped.text);
+      }
+    };
+    write_certificate(
+        folder_.path().string(), "bad", (bad.is_foreign ? other : authority_).issue(bad.wish));
+    auto caller = LinkTlsRules::open(LinkTlsMode::Required,
+                                     {.certificate = folder_.path("bad.crt"),
+                                      .key = folder_.path("bad.key"),
+                                      .authority = folder_.path("ca.crt"),
+                                      .revoked = {}});
+    ASSERT_TRUE(caller.ok());
+    start(caller.value(), rules(LinkTlsMode::Required, "gcoord://42/node/2"), std::move(proof));
+    ASSERT_TRUE(run([&] { return shows(first_, bad.own_number) && !seen.empty(); }))
+        << bad.own_number << ": " << error_of(first_);
+    EXPECT_EQ(seen[0].rfind("127.0.0.1", 0), 0u) << seen[0];
+    EXPECT_NE(seen[0].find(bad.number), std::string::npos) << seen[0];
+    EXPECT_GT(second_.network->dropped_from_strangers()[static_cast<std::size_t>(bad.reason)], 0u);
+    EXPECT_TRUE(second_.sink.ups.empty());
+  }
+}
+
+TEST_F(PeerTlsTest, JunkIsReportedWithItsAddress) {
+  std::string seen;
+  PeerProofOptions proof;
+  proof.on_dropped = [&](const DroppedStranger& dropped) { seen = dropped.address; };
+  start(nullptr, rules(LinkTlsMode::Required, "gcoord://42/node/2"), std::move(proof));
+  ASSERT_TRUE(run([&] { return !seen.empty(); }));
+  EXPECT_EQ(seen.rfind("127.0.0.1", 0), 0u) << seen;
+}
+
+// Both ends look at their own lists; the link of a node that is not revoked goes on.
+TEST_F(PeerTlsTest, ALinkEndsOnceTheCertificateAtItsOtherEndIsRevoked) {
+  const std::string list = folder_.path("list.pem");
+  write_private(list, authority_.revoke({}));
+  const auto made = authority_.issue({.common_name = "first", .names = {"URI:gcoord://42/node/1"}});
+  write_certificate(folder_.path().string(), "first", made);
+  security::TlsFiles second = files("gcoord://42/node/2");
+  second.revoked = list;
+  auto called = LinkTlsRules::open(LinkTlsMode::Required, second);
+  auto caller = LinkTlsRules::open(LinkTlsMode::Required,
+                                   {.certificate = folder_.path("first.crt"),
+                                    .key = folder_.path("first.key"),
+                                    .authority = folder_.path("ca.crt"),
+                                    .revoked = {}});
+  ASSERT_TRUE(called.ok() && caller.ok());
+  start(caller.value(), called.value());
+  ASSERT_TRUE(run([&] { return up(); }));
+  write_private(list, authority_.revoke({made.serial + 100}));
+  ASSERT_TRUE(called.value()->refresh().ok());
+  ASSERT_TRUE(first_.network->send(NodeId{2}, Band::Rpc, slots(1)));
+  ASSERT_TRUE(run([&] { return second_.sink.slot_count == 1; }));
+  EXPECT_TRUE(second_.sink.downs.empty());
+  write_private(list, authority_.revoke({made.serial}));
+  ASSERT_TRUE(called.value()->refresh().ok());
+  ASSERT_TRUE(run([&] { return !second_.sink.downs.empty() && shows(first_, "GC6736"); }))
+      << error_of(first_);
+  EXPECT_NE(second_.sink.downs[0].second.find("GC3105"), std::string::npos);
+  EXPECT_EQ(second_.sink.ups.size(), 1u);
 }
 
 TEST_F(PeerTlsTest, WithoutTlsNobodyIsMetWhereItIsRequired) {

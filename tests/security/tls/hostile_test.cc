@@ -22,7 +22,7 @@ class TlsRefuses : public testing::Test {
     EXPECT_FALSE(pair.server.open());
     EXPECT_EQ(pair.server.peer(), nullptr);
     EXPECT_TRUE(pair.server.ended());
-    EXPECT_EQ(pair.client_failure.detail(), kTlsRefused) << pair.client_failure.to_string();
+    told_ = pair.client_failure.detail();
     return pair;
   }
 
@@ -34,11 +34,12 @@ class TlsRefuses : public testing::Test {
                  name);
     pair.settle();
     EXPECT_FALSE(pair.client.open());
-    EXPECT_EQ(pair.server_failure.detail(), kTlsRefused) << pair.server_failure.to_string();
+    told_ = pair.server_failure.detail();
     return pair;
   }
 
   TlsTestFiles files_;
+  std::uint32_t told_ = 0;  // What the one that is refused hears.
 };
 
 TEST_F(TlsRefuses, AClientOfAnotherAuthority) {
@@ -49,11 +50,13 @@ TEST_F(TlsRefuses, AClientOfAnotherAuthority) {
 TEST_F(TlsRefuses, AnExpiredClient) {
   const auto made = files_.authority.issue({.begins_in_s = -7200, .ends_in_s = -60});
   EXPECT_EQ(with_client(made).server_failure.detail(), kTlsExpired);
+  EXPECT_EQ(told_, kTlsOwnExpired);
 }
 
 TEST_F(TlsRefuses, AClientWhoseTimeHasNotCome) {
   const auto made = files_.authority.issue({.begins_in_s = 600, .ends_in_s = 3600});
   EXPECT_EQ(with_client(made).server_failure.detail(), kTlsExpired);
+  EXPECT_EQ(told_, kTlsRefused);
 }
 
 TEST_F(TlsRefuses, ARevokedClientAndNoOther) {
@@ -61,6 +64,7 @@ TEST_F(TlsRefuses, ARevokedClientAndNoOther) {
   const std::string list = files_.path("crl.pem");
   write_private(list, files_.authority.revoke({made.serial, 999}));
   EXPECT_EQ(with_client(made, list).server_failure.detail(), kTlsRevoked);
+  EXPECT_EQ(told_, kTlsOwnRevoked);
   write_certificate(files_.folder(), "client", files_.client);
   TlsFiles server = files_.server_files();
   server.revoked = list;
@@ -70,11 +74,26 @@ TEST_F(TlsRefuses, ARevokedClientAndNoOther) {
   EXPECT_TRUE(good.server.open()) << good.server_failure.to_string();
 }
 
-// Who keeps a list from being renewed must not undo revocations by it.
+// Who keeps a list from being renewed must not undo revocations by it. Neither side hears that the
+// certificate were to blame.
 TEST_F(TlsRefuses, EveryClientOnceTheListIsTooOld) {
   const std::string list = files_.path("crl.pem");
   write_private(list, files_.authority.revoke({}, -60));
-  EXPECT_EQ(with_client(files_.client, list).server_failure.detail(), kTlsUntrusted);
+  const Status failure = with_client(files_.client, list).server_failure;
+  EXPECT_EQ(failure.detail(), kTlsListExpired);
+  EXPECT_NE(failure.message().find("the revocation list has expired"), std::string::npos)
+      << failure.to_string();
+  EXPECT_EQ(told_, kTlsUnjudged);
+}
+
+TEST_F(TlsRefuses, EveryClientOfAnAuthorityWithoutAList) {
+  TestAuthority below("below", files_.authority);
+  MadeCertificate made = below.issue({.common_name = "bob"});
+  made.certificate += below.certificate();
+  const std::string list = files_.path("crl.pem");
+  write_private(list, files_.authority.revoke({}));
+  EXPECT_EQ(with_client(made, list).server_failure.detail(), kTlsUntrusted);
+  EXPECT_EQ(told_, kTlsUnjudged);
 }
 
 TEST_F(TlsRefuses, AClientWithoutACertificateWhereOneIsDemanded) {
@@ -89,6 +108,10 @@ TEST_F(TlsRefuses, AClientWithoutACertificateWhereOneIsDemanded) {
 TEST_F(TlsRefuses, AServerOfAnotherAuthority) {
   TestAuthority other("test authority");
   EXPECT_EQ(with_server(other.issue()).client_failure.detail(), kTlsUntrusted);
+  EXPECT_EQ(told_, kTlsRefused);  // It has the trusted one's name, and not its signature.
+  TestAuthority stranger("a stranger");
+  EXPECT_EQ(with_server(stranger.issue()).client_failure.detail(), kTlsUntrusted);
+  EXPECT_EQ(told_, kTlsOwnUntrusted);
 }
 
 TEST_F(TlsRefuses, AServerOfAnotherName) {

@@ -128,10 +128,10 @@ TEST_F(KnownChain, OfAServerIsKnownByTheNameThatTheClientExpects) {
 
 TEST(VerifiedChains, AreBoundedAndThoseInUseStay) {
   VerifiedChains chains;
-  chains.keep("in use", 10, 1000);
-  chains.keep("unused", 10, 1000);
+  chains.keep("in use", {10, 1000});
+  chains.keep("unused", {10, 1000});
   for (std::size_t k = 0; k < 3 * VerifiedChains::kGenerationMax; ++k) {
-    chains.keep(std::to_string(k), 10, 1000);
+    chains.keep(std::to_string(k), {10, 1000});
     ASSERT_TRUE(chains.knows("in use", 20)) << k;
   }
   EXPECT_FALSE(chains.knows("unused", 20));
@@ -139,15 +139,15 @@ TEST(VerifiedChains, AreBoundedAndThoseInUseStay) {
 
 TEST(VerifiedChains, HoldFromTheirVerificationUntilTheirEnd) {
   VerifiedChains chains;
-  chains.keep("a chain", 10, 20);
+  chains.keep("a chain", {10, 20});
   EXPECT_FALSE(chains.knows("a chain", 9));
   EXPECT_TRUE(chains.knows("a chain", 10));
   EXPECT_TRUE(chains.knows("a chain", 19));
   EXPECT_FALSE(chains.knows("a chain", 20));
-  chains.keep("over", 10, 10);
+  chains.keep("over", {10, 10});
   EXPECT_FALSE(chains.knows("over", 10));
   const std::string long_key(VerifiedChains::kKeyBytesMax + 1, 'k');
-  chains.keep(long_key, 10, 20);
+  chains.keep(long_key, {10, 20});
   EXPECT_FALSE(chains.knows(long_key, 15));
 }
 

@@ -100,6 +100,54 @@ TEST_P(FrontEndTlsTest, KnowsWhoShowedACertificate) {
   EXPECT_EQ(seen, "gcoord://c1/user/alice");
 }
 
+TEST_P(FrontEndTlsTest, ClosesWhomANewRevocationListHasAndNobodyElse) {
+  set_mode(TlsMode::Permissive);
+  RawClient revoked = connect_tls(files_.client_files());
+  write_certificate(files_.folder(), "client", files_.authority.issue());
+  RawClient good = connect_tls(files_.client_files());
+  RawClient without = connect_tls();
+  protocol::FrameBuilder of_good(protocol::FrameDirection::Requests);
+  protocol::FrameBuilder of_without(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(revoked, builder_));
+  ASSERT_TRUE(welcome(good, of_good));
+  ASSERT_TRUE(welcome(without, of_without));
+  security::TlsFiles files = files_.server_files();
+  files.revoked = files_.path("list.pem");
+  write_private(files.revoked, files_.authority.revoke({files_.client.serial}));
+  port_.set({TlsMode::Permissive, loaded(TlsSide::Server, files)});
+  frontend_->cut_revoked([&](const security::TlsPeer& peer) { return port_.revokes(peer); });
+  EXPECT_TRUE(closed(revoked));
+  EXPECT_EQ(closed_count("certificate_revoked"), 1u);
+  EXPECT_EQ(metrics_.counter({"gcoord_server_client_tls_revoked_total", "", "", ""}).value(), 1u);
+  EXPECT_EQ(frontend_->connection_count(), 2u);
+}
+
+// A certificate of the authority for another cluster: its client is nobody, and that is counted.
+TEST_P(FrontEndTlsTest, CountsCertificatesThatNameNobodyHere) {
+  set_mode(TlsMode::Required);
+  RawClient client = connect_tls(files_.client_files());
+  const protocol::AccessSelf nobody{};
+  protocol::AccessSelf seen = nobody;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    seen = self_of(*frontend_, connection);
+    frontend_->reply(connection, protocol::reply_to(slot), {});
+  };
+  ASSERT_TRUE(welcome(client, builder_));
+  ASSERT_TRUE(echo(client, 1, 0));
+  EXPECT_EQ(seen.principal.kind, security::PrincipalKind::Anonymous);
+  EXPECT_EQ(seen.proof, protocol::ProofKind::Certificate);
+  EXPECT_GT(seen.until_ms, 0u);
+  EXPECT_EQ(
+      metrics_.counter({"gcoord_server_client_foreign_certificates_total", "", "", ""}).value(),
+      1u);
+  RawClient without = connect_tls();
+  protocol::FrameBuilder other(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(without, other));
+  EXPECT_EQ(
+      metrics_.counter({"gcoord_server_client_foreign_certificates_total", "", "", ""}).value(),
+      1u);
+}
+
 TEST_P(FrontEndTlsTest, RefusesAClientWithoutACertificateWhereOneIsDemanded) {
   set_mode(TlsMode::Required, true);
   RawClient client = connect_tls();

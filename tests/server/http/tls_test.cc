@@ -162,6 +162,29 @@ TEST_F(HttpTlsTest, WhoShowsNoCertificateIsRefusedWhereOneIsDemanded) {
   EXPECT_EQ(counted("tls_handshakes_total", "result", "failed"), 1u);
 }
 
+// Nothing more is served on a connection that a new list revokes; one without a certificate stays.
+TEST_F(HttpTlsTest, ANewRevocationListCutsItsConnectionsAndNoOther) {
+  open(TlsMode::Required);
+  RawHttp client(server_->port());
+  TlsSession tls(loaded(TlsSide::Client, files_.client_files()), "127.0.0.1");
+  RawHttp other(server_->port());
+  TlsSession other_tls = session();
+  const auto request = [&](TlsSession& by, RawHttp& at) {
+    EXPECT_TRUE(by.send(security::bytes_of("GET /page HTTP/1.1\r\nHost: x\r\n\r\n")).ok());
+    send_output(by, at);
+    return read(by, at, "the page\n");
+  };
+  EXPECT_THAT(request(tls, client), HasSubstr("the page"));
+  EXPECT_THAT(request(other_tls, other), HasSubstr("the page"));
+  security::TlsFiles files = files_.server_files();
+  files.revoked = files_.path("list.pem");
+  write_private(files.revoked, files_.authority.revoke({files_.client.serial}));
+  port_.set({TlsMode::Required, loaded(TlsSide::Server, files)});
+  EXPECT_EQ(request(tls, client), "");
+  EXPECT_THAT(request(other_tls, other), HasSubstr("the page"));
+  EXPECT_EQ(metrics_.counter({"gcoord_server_http_tls_revoked_total", "", "", ""}).value(), 1u);
+}
+
 TEST_F(HttpTlsTest, AHandshakeThatDoesNotEndIsCutInTime) {
   open(TlsMode::Required, {.header_time = std::chrono::milliseconds(50)});
   RawHttp client(server_->port());

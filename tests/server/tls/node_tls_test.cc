@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace gcoord::server {
 namespace {
 
@@ -16,6 +21,32 @@ class NodeTlsOf : public testing::Test {
   security::TlsTestFiles files_;
   MetricsRegistry metrics_;
   NodeTls tls_{metrics_};
+};
+
+// A node that knows who it is, with files of a certificate and a list.
+class NodeOfItsName : public NodeTlsOf {
+ protected:
+  NodeOfItsName() {
+    write({});
+    write_private(files_.path("list.pem"), files_.authority.revoke({}));
+    choices_.files = files_.server_files();
+    choices_.files.revoked = files_.path("list.pem");
+  }
+
+  void write(const CertificateWish& wish, const std::string& uri = "gcoord://42/node/3") {
+    CertificateWish named = wish;
+    named.names = {"DNS:localhost", "URI:" + uri};
+    write_certificate(files_.folder(), "server", files_.authority.issue(named));
+  }
+
+  // Of a node that starts now.
+  std::uint32_t start_failure() {
+    MetricsRegistry metrics;
+    return NodeTls(metrics, own_).open(choices_).detail();
+  }
+
+  const OwnNode own_{.cluster = ClusterId{42}, .node = NodeId{3}, .former = {}};
+  TlsChoices choices_;
 };
 
 TEST_F(NodeTlsOf, ANodeWithoutACertificateHasNoneAndLooksAtNothing) {
@@ -64,6 +95,111 @@ TEST_F(NodeTlsOf, ChangedFilesAreTakenWithinASecond) {
   EXPECT_NE(tls_.client().rule().context, before);
   EXPECT_EQ(tls_.http().rule().context, tls_.client().rule().context);
   EXPECT_EQ(loads("ok"), 2u);
+}
+
+TEST_F(NodeOfItsName, DoesNotStartWithFilesThatWouldShutEverybodyOut) {
+  EXPECT_EQ(start_failure(), 0u);
+  write({.begins_in_s = -7200, .ends_in_s = -60});
+  EXPECT_EQ(start_failure(), 1214u);
+  write({.begins_in_s = 600, .ends_in_s = 3600});
+  EXPECT_EQ(start_failure(), 1215u);
+  for (const char* uri : {"gcoord://42/node/9", "gcoord://41/node/3", "gcoord://42/user/3"}) {
+    write({}, uri);
+    EXPECT_EQ(start_failure(), 1217u) << uri;
+  }
+  write({});
+  write_private(files_.path("list.pem"), files_.authority.revoke({}, -60));
+  EXPECT_EQ(start_failure(), 3138u);
+}
+
+TEST_F(NodeOfItsName, MustNameTheNodeWhereLinksHaveTls) {
+  write({}, "https://db1.example.org/");
+  EXPECT_EQ(start_failure(), 0u);
+  choices_.peer = TlsMode::Permissive;
+  EXPECT_EQ(start_failure(), 1217u);
+}
+
+// A cluster that took the place of another one begins with the certificates of before.
+TEST_F(NodeOfItsName, MayHaveACertificateOfTheClusterBefore) {
+  write({}, "gcoord://41/node/3");
+  MetricsRegistry metrics;
+  const OwnNode own{.cluster = ClusterId{42}, .node = NodeId{3}, .former = ClusterId{41}};
+  EXPECT_TRUE(NodeTls(metrics, own).open(choices_).ok());
+}
+
+TEST_F(NodeOfItsName, KeepsItsFilesWhenWorseOnesCome) {
+  MetricsRegistry metrics;
+  NodeTls tls(metrics, own_);
+  ASSERT_TRUE(tls.open(choices_).ok());
+  const auto before = tls.client().rule().context;
+  const auto failed = [&] {
+    return metrics.counter({"gcoord_server_tls_loads_total", "", "result", "failed"}).value();
+  };
+  std::uint64_t now_ms = 0;
+  const auto look = [&] { tls.look(now_ms += 1'000); };
+  write({.begins_in_s = -7200, .ends_in_s = -60});
+  look();
+  write({}, "gcoord://42/node/9");
+  look();
+  write({});
+  write_private(files_.path("list.pem"), files_.authority.revoke({}, -60));
+  look();
+  EXPECT_EQ(tls.client().rule().context, before);
+  EXPECT_EQ(failed(), 3u);
+  write_private(files_.path("list.pem"), files_.authority.revoke({}));
+  look();
+  EXPECT_NE(tls.client().rule().context, before);
+  EXPECT_EQ(failed(), 3u);
+}
+
+TEST_F(NodeOfItsName, ShowsTheEndOfItsListAndSaysWhomANewOneRevokes) {
+  MetricsRegistry metrics;
+  NodeTls tls(metrics, own_);
+  const auto before = security::loaded(security::TlsSide::Server, choices_.files);
+  security::TlsPair pair(before,
+                         security::loaded(security::TlsSide::Client, files_.client_files()));
+  pair.settle();
+  ASSERT_NE(pair.server.peer(), nullptr);
+  std::vector<bool> seen;
+  tls.set_on_change(
+      [&](const NodeTls::Revokes& revokes) { seen.push_back(revokes(*pair.server.peer())); });
+  ASSERT_TRUE(tls.open(choices_).ok());
+  const std::int64_t end_s =
+      metrics.gauge({"gcoord_server_tls_revocations_end_seconds", "", "", ""}).value();
+  EXPECT_EQ(end_s, tls.client().rule().context->facts().list_end_s);
+  EXPECT_GT(end_s, wall_seconds());
+  write_private(files_.path("list.pem"), files_.authority.revoke({files_.client.serial}));
+  tls.look(1'000);
+  EXPECT_EQ(seen, (std::vector<bool>{false, true}));
+  EXPECT_TRUE(tls.client().revokes(*pair.server.peer()));
+}
+
+TEST_F(NodeOfItsName, IsCheckedBeforeItStarts) {
+  EXPECT_TRUE(check_own_files({}, {.own = own_, .now_s = wall_seconds()}).ok());
+  EXPECT_TRUE(check_own_files(choices_, {.own = own_, .now_s = wall_seconds()}).ok());
+  EXPECT_EQ(check_own_files(choices_, {.own = own_, .now_s = wall_seconds() + 7'200}).detail(),
+            1214u);
+  choices_.files.key = files_.path("client.key");
+  EXPECT_EQ(check_own_files(choices_, {.own = own_, .now_s = wall_seconds()}).detail(), 1232u);
+}
+
+TEST(ExpiryOf, ComesAWeekBeforeTheEndOrInTheLastThird) {
+  constexpr std::int64_t kDay = 86'400;
+  security::TlsFacts facts;
+  facts.own.fingerprint = "f";
+  facts.own.not_after_s = 100 * kDay;
+  facts.list_begin_s = 90 * kDay;
+  facts.list_end_s = 93 * kDay;
+  const auto kinds = [&](std::int64_t now_s) {
+    const auto all = expiries(facts, now_s);
+    return std::pair{all[0].kind, all[1].kind};
+  };
+  using Kind = Expiry::Kind;
+  EXPECT_EQ(kinds(91 * kDay), (std::pair{Kind::None, Kind::None}));
+  EXPECT_EQ(kinds(92 * kDay), (std::pair{Kind::None, Kind::Soon}));
+  EXPECT_EQ(kinds(93 * kDay), (std::pair{Kind::Soon, Kind::Over}));
+  EXPECT_EQ(kinds(100 * kDay).first, Kind::Over);
+  EXPECT_NE(expiries(facts, 93 * kDay)[1].text.find("GC3138"), std::string::npos);
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ Status IoThreads::start_threads(const Options& options) {
       wish = backend_name_ == "io_uring" ? IoBackendWish::IoUring : wish;
       fallback_reason_ = std::move(opened.fallback_reason);
     }
-    IoThread::Options thread{.bell = bell_, .counters = counters_, .number = k + 1};
+    IoThread::Options thread{
+        .bell = bell_, .counters = counters_, .number = k + 1, .ingress = options.ingress};
     if (options.now_us) {
       thread.now_us = options.now_us;
     }

@@ -30,7 +30,8 @@
 // and judges each request before it is proposed, since its host and whoever writes in its place may
 // be wrong (docs/adr/0144):
 //
-//   static uint32_t judge(const Slot&, const TurnPass&, shard_count)   of the slot of a TurnRequest.
+//   static uint32_t judge(const Slot&, const TurnPass&, shard_count)   of the slot of a
+//   TurnRequest.
 //                                          0: sound; else the reason, which the refusal says
 //                                          (TurnReply::detail)
 //

@@ -6,9 +6,9 @@
 // belongs to the shard that it names (which the turn has found to be a row of this stripe), and
 // that the pass before it withholds no right that its kind needs. What is not sound is refused with
 // the reason and counted by the host; it never reaches the log. That the hash is the name's is not
-// judged here: a SHA-256 in one thread is 1.7 us of a commit's 12. Hosts find it, which put the name
-// together and hash it again, and stop their node (GC7101); so only this node's own code may write
-// the lane. Host and device; pure.
+// judged here: a SHA-256 in one thread is 1.7 us of a commit's 12. Hosts find it, which put the
+// name together and hash it again, and stop their node (GC7101); so only this node's own code may
+// write the lane. Host and device; pure.
 #pragma once
 
 #include "common/hd.h"

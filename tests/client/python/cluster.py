@@ -13,8 +13,6 @@ PATIENCE = 60  # Seconds; no test waits longer for anything. It only bounds a fa
 # Of every client, so that a slow machine only takes longer.
 PATIENTLY = {"connect_timeout": PATIENCE, "request_timeout": PATIENCE}
 
-NO_QUORUM = 5007
-
 
 class MovedClock:
     """The system's clock, and what a test adds to it."""
@@ -39,16 +37,6 @@ class ClusterTest(unittest.TestCase):
 
     def session(self, **options) -> gcoord.Session:
         return self.client.open_session(**{"ttl": 60, **options})
-
-    def kept_alive(self, session_id: int) -> gcoord.SessionDescription:
-        """Nodes that have not learned the newest view yet, soon after their start, do not count for a majority."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return self.client.keep_alive_once(session_id)
-            except gcoord.GcoordError as error:
-                if error.number != NO_QUORUM or time.monotonic() > end:
-                    raise
 
     def assert_number(self, number: int, function, *arguments, **options) -> gcoord.GcoordError:
         with self.assertRaises(gcoord.GcoordError) as caught:

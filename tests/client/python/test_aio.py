@@ -10,7 +10,7 @@ import gcoord.aio
 from gcoord import EventKind, SessionEvent, Verdict
 from gcoord.aio._bridge import Bridge
 
-from cluster import ENDPOINTS, NO_QUORUM, PATIENCE, PATIENTLY, MovedClock
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, MovedClock
 
 
 class Asyncio(unittest.IsolatedAsyncioTestCase):
@@ -28,14 +28,6 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
     async def until_waiters(self, count: int) -> None:
         while (await self.client.get(self.name)).waiter_count != count:
             pass  # Each look is a request.
-
-    async def kept_alive(self, session_id: int) -> gcoord.SessionDescription:
-        while True:  # See ClusterTest.kept_alive.
-            try:
-                return await self.client.keep_alive_once(session_id)
-            except gcoord.GcoordError as error:
-                if error.number != NO_QUORUM:
-                    raise
 
     async def assert_number(self, number: int, coming: Any) -> None:
         with self.assertRaises(gcoord.GcoordError) as caught:
@@ -337,7 +329,7 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         while page.next_cursor and not page.locks:
             page = await self.client.list(prefix=name, cursor=page.next_cursor)
         self.assertEqual([each.name for each in page.locks], [name])
-        self.assertTrue((await self.kept_alive(session.id)).alive)
+        self.assertTrue((await self.client.keep_alive_once(session.id)).alive)
         self.assertTrue((await self.client.session(session.id)).alive)
         self.assertGreater((await self.client.list_sessions(count_only=True)).count, -1)
         await self.client.read_list(prefix=name)

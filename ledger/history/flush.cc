@@ -12,8 +12,6 @@
 namespace gcoord::ledger {
 namespace {
 
-// One write to the store: few and large, and well within its memory.
-constexpr std::size_t kWriteBytes = std::size_t{32} << 20;
 // Entries lie anywhere in many megabytes: so many ahead is time for one to come.
 constexpr std::size_t kAhead = 6;
 constexpr std::size_t kLineBytes = 64;
@@ -45,10 +43,9 @@ Status HistoryFlush::wait() const {
 }
 
 Status HistoryFlush::write_shards(HistoryStore& store, HistoryBatch& batch) const {
-  // A write goes beyond kWriteBytes by a shard. In steps, so that the next flush fits in it, too;
-  // pages that are never touched cost nothing.
+  // In steps, so that the next flush fits in it, too; pages that are never touched cost nothing.
   const std::size_t about = pending_->size_bytes() + shards_.size() * kHeadBytes;
-  batch.reserve(std::min(std::bit_ceil(about), 2 * kWriteBytes));
+  batch.reserve(std::min(std::bit_ceil(about), 2 * write_bytes_));
   std::optional<HistoryCut> cut;
   const std::vector<HistoryPending::Entry> entries = pending_->entries();
   Entries rest = entries;
@@ -62,7 +59,7 @@ Status HistoryFlush::write_shards(HistoryStore& store, HistoryBatch& batch) cons
     write_entries(each.shard, rest, batch);
     write_nodes(each.shard, batch);
     batch.put_head(each.shard, {each.frontier, each.first, each.bytes});
-    if (batch.size_bytes() >= kWriteBytes) {
+    if (batch.size_bytes() >= write_bytes_) {
       GCOORD_TRY_STATUS(store.write(batch));
       batch.clear();
     }

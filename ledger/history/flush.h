@@ -15,6 +15,7 @@
 #include "ledger/merkle/frontier.h"
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -36,9 +37,11 @@ struct FlushedShard {
 
 class HistoryFlush {
  public:
-  // Shards by rising number, each once.
-  HistoryFlush(std::shared_ptr<const HistoryPending> pending, std::vector<FlushedShard> shards)
-      : pending_(std::move(pending)), shards_(std::move(shards)) {}
+  // Shards by rising number, each once. A write to the store goes beyond `write_bytes` by a shard.
+  HistoryFlush(std::shared_ptr<const HistoryPending> pending,
+               std::vector<FlushedShard> shards,
+               std::size_t write_bytes)
+      : pending_(std::move(pending)), shards_(std::move(shards)), write_bytes_(write_bytes) {}
 
   const HistoryPending& pending() const { return *pending_; }
 
@@ -69,6 +72,7 @@ class HistoryFlush {
 
   std::shared_ptr<const HistoryPending> pending_;
   std::vector<FlushedShard> shards_;
+  std::size_t write_bytes_;
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
   std::optional<Status> outcome_;

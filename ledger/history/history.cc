@@ -288,7 +288,8 @@ Result<std::shared_ptr<HistoryFlush>> History::begin_flush() {
                       .pruned = touched_.contains(shard.value),
                       .cut = from == cuts_.end() ? std::nullopt : std::optional{from->second}});
   }
-  auto flush = std::make_shared<HistoryFlush>(growing_, std::move(shards));
+  auto flush =
+      std::make_shared<HistoryFlush>(growing_, std::move(shards), options_.batching.write_bytes);
   {
     const std::lock_guard lock(memory_mutex_);
     leaving_ = flush;

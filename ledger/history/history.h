@@ -48,6 +48,21 @@
 
 namespace gcoord::ledger {
 
+// How much comes together before it is written.
+struct HistoryBatching {
+  // Of what is not in the store: beyond it a flush is due.
+  std::size_t pending_bytes_max = std::size_t{48} << 20;
+  // Of one write to the store, which is a table of its own there: few and large, and well within
+  // its memory.
+  std::size_t write_bytes = std::size_t{32} << 20;
+};
+
+// In memory mode nothing but checkpoints, each half minute or so, waits for history to be durable,
+// and the log of record holds none of it: tables in the store may be fewer and larger. Twice as
+// much, which a busy node then has in memory three times over.
+inline constexpr HistoryBatching kRareBatching{.pending_bytes_max = std::size_t{96} << 20,
+                                               .write_bytes = std::size_t{64} << 20};
+
 struct HistoryOptions {
   std::uint32_t shard_count = 1;
   // A tree has less than 2^40 leaves: a million entries a second in one shard for 12 days, or a
@@ -55,8 +70,7 @@ struct HistoryOptions {
   std::uint32_t levels = 40;
   // False in memory mode; see above.
   bool decisions_last = true;
-  // Of what is not in the store: beyond it a flush is due.
-  std::size_t pending_bytes_max = std::size_t{48} << 20;
+  HistoryBatching batching;
 };
 
 // DataLoss (kHistoryRot) that names shard and index.
@@ -98,7 +112,7 @@ class History final : public std::enable_shared_from_this<History> {
   // Everything that was appended is durable on return. Waits for a flush that was begun.
   Status flush();
 
-  bool flush_due() const { return growing_->size_bytes() >= options_.pending_bytes_max; }
+  bool flush_due() const { return growing_->size_bytes() >= options_.batching.pending_bytes_max; }
 
   // Begins a flush of all that was appended, for another thread to write to store(); nothing where
   // there is nothing. end_flush() once it is written, and before the next one.

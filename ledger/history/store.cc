@@ -22,8 +22,11 @@ constexpr std::uint64_t kFormat = 1;
 // Before all others: none of history_batch.h's kinds.
 constexpr const char* kFormatKey = "format";
 constexpr std::size_t kBlockCacheBytes = std::size_t{16} << 20;
-// Larger than what one flush of history.h writes at a time, so that a write is one table.
+// Twice what one flush of history.h writes at a time, so that a write is one table.
 constexpr std::size_t kMemtableBytes = std::size_t{64} << 20;
+constexpr std::size_t kRareMemtableBytes = std::size_t{128} << 20;
+// Of the first level that tables are merged into: about what comes together before they are.
+constexpr std::uint64_t kRareLevelBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kBlockBytes = std::size_t{16} << 10;
 
 rocksdb::Slice slice_of(std::string_view text) {
@@ -71,18 +74,22 @@ class HorizonFilter final : public rocksdb::CompactionFilter {
   Horizons horizons_;
 };
 
-rocksdb::ColumnFamilyOptions column_options(const HorizonFilter& filter) {
+rocksdb::ColumnFamilyOptions column_options(const HorizonFilter& filter, HistoryTables tables) {
+  const bool many = tables == HistoryTables::Many;
   rocksdb::ColumnFamilyOptions options =
       rocks_column_options({.cache = rocksdb::NewLRUCache(kBlockCacheBytes),
-                            .memtable_bytes = kMemtableBytes,
+                            .memtable_bytes = many ? kRareMemtableBytes : kMemtableBytes,
                             .block_bytes = kBlockBytes});
   // Garbage is then a tenth of what lives, not as much again.
   options.level_compaction_dynamic_level_bytes = true;
   // A checkpoint of many shards is a row of small writes, each a table of its own: merging them
   // four by four with all that lies under them would write everything again and again.
-  options.level0_file_num_compaction_trigger = 8;
-  options.level0_slowdown_writes_trigger = 24;
-  options.level0_stop_writes_trigger = 40;
+  options.level0_file_num_compaction_trigger = many ? 24 : 8;
+  options.level0_slowdown_writes_trigger = many ? 48 : 24;
+  options.level0_stop_writes_trigger = many ? 80 : 40;
+  if (many) {
+    options.max_bytes_for_level_base = kRareLevelBytes;
+  }
   options.compaction_filter = &filter;
   return options;
 }
@@ -128,12 +135,13 @@ class RocksHistoryStore final : public HistoryStore {
     }
   }
 
-  Status open(const std::string& path) {
+  Status open(const std::string& path, HistoryTables tables) {
     GCOORD_TRY(db_,
-               RocksDatabase::open(kNames,
-                                   path,
-                                   rocks_options(environment_.get()),
-                                   {{rocksdb::kDefaultColumnFamilyName, column_options(filter_)}}));
+               RocksDatabase::open(
+                   kNames,
+                   path,
+                   rocks_options(environment_.get()),
+                   {{rocksdb::kDefaultColumnFamilyName, column_options(filter_, tables)}}));
     std::string stored;
     const rocksdb::Status found = db_->Get(rocksdb::ReadOptions(), kFormatKey, &stored);
     if (found.IsNotFound()) {
@@ -275,9 +283,9 @@ class RocksHistoryStore final : public HistoryStore {
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path,
                                                          std::uint32_t shard_count,
-                                                         DiskRoom* room) {
-  auto store = std::make_unique<RocksHistoryStore>(shard_count, room);
-  GCOORD_TRY_STATUS(store->open(path));
+                                                         const HistoryStoreOptions& options) {
+  auto store = std::make_unique<RocksHistoryStore>(shard_count, options.room);
+  GCOORD_TRY_STATUS(store->open(path, options.tables));
   return std::unique_ptr<HistoryStore>{std::move(store)};
 }
 

@@ -49,16 +49,31 @@ class HistoryCursor {
   virtual Status status() const = 0;
 };
 
+// How a store keeps its tables.
+enum class HistoryTables : std::uint8_t {
+  // Merged soon, so that lookups pass few of them. Writes are of HistoryBatching's usual size.
+  Few,
+  // For a node that reads history seldom and writes much of it, of kRareBatching's size at a time:
+  // three times as many tables come together before they are merged, and the first level that they
+  // are merged into is four times as large, so that fewer bytes are written again.
+  Many,
+};
+
+struct HistoryStoreOptions {
+  DiskRoom* room =
+      nullptr;  // What is written waits for it; it outlives the store. None: for nothing.
+  HistoryTables tables = HistoryTables::Few;
+};
+
 class HistoryStore {
  public:
   // Keys and values live for the call. False: enough was seen.
   using Visitor = std::function<bool(std::string_view key, std::span<const std::byte> value)>;
 
-  // Opens the store in the directory `path`, in RocksDB, creating it when there is none. What it
-  // writes waits for `room`, which outlives it; nullptr: for nothing.
+  // Opens the store in the directory `path`, in RocksDB, creating it when there is none.
   static Result<std::unique_ptr<HistoryStore>> open(const std::string& path,
                                                     std::uint32_t shard_count,
-                                                    DiskRoom* room = nullptr);
+                                                    const HistoryStoreOptions& options = {});
   HistoryStore() = default;
   virtual ~HistoryStore() = default;
   HistoryStore(const HistoryStore&) = delete;

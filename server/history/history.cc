@@ -33,6 +33,7 @@ Status NodeHistory::open(std::unique_ptr<ledger::HistoryStore> store) {
   ledger::HistoryOptions history;
   history.shard_count = options_.shard_count;
   history.decisions_last = options_.durable;
+  history.batching = options_.durable ? ledger::HistoryBatching{} : ledger::kRareBatching;
   GCOORD_TRY(auto opened, ledger::History::open(history, std::move(device), *store_));
   ledger::HistoryWorkerOptions worker{.driver = options_.driver,
                                       .keep = options_.keep,

@@ -29,8 +29,11 @@ Status LedgerStack::open(ledger::DiskRoom& room) {
 }
 
 Status LedgerStack::open_history(ledger::DiskRoom& room) {
+  const bool durable = options_.durability == Durability::Durable;
+  const ledger::HistoryStoreOptions options{
+      .room = &room, .tables = durable ? ledger::HistoryTables::Few : ledger::HistoryTables::Many};
   GCOORD_TRY(auto store,
-             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards, &room));
+             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards, options));
   GCOORD_TRY_STATUS(history_.open(std::move(store)));
   for (const ShardId shard : ledger_->repaired_shards()) {
     history_.worker().forget(shard);

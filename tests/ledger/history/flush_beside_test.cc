@@ -53,7 +53,7 @@ constexpr std::size_t kPendingBytes = 16 << 10;
 struct FlushBeside : testing::Test {
   FlushBeside() {
     HistoryOptions options{.shard_count = 2};
-    options.pending_bytes_max = kPendingBytes;
+    options.batching.pending_bytes_max = kPendingBytes;
     history = History::open(options, make_cpu_merkle_device(), store).value();
     worker.emplace(history, HistoryWorkerOptions{});
   }

@@ -283,10 +283,9 @@ class RocksHistoryStore final : public HistoryStore {
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path,
                                                          std::uint32_t shard_count,
-                                                         DiskRoom* room,
-                                                         HistoryTables tables) {
-  auto store = std::make_unique<RocksHistoryStore>(shard_count, room);
-  GCOORD_TRY_STATUS(store->open(path, tables));
+                                                         const HistoryStoreOptions& options) {
+  auto store = std::make_unique<RocksHistoryStore>(shard_count, options.room);
+  GCOORD_TRY_STATUS(store->open(path, options.tables));
   return std::unique_ptr<HistoryStore>{std::move(store)};
 }
 

@@ -59,17 +59,21 @@ enum class HistoryTables : std::uint8_t {
   Many,
 };
 
+struct HistoryStoreOptions {
+  DiskRoom* room =
+      nullptr;  // What is written waits for it; it outlives the store. None: for nothing.
+  HistoryTables tables = HistoryTables::Few;
+};
+
 class HistoryStore {
  public:
   // Keys and values live for the call. False: enough was seen.
   using Visitor = std::function<bool(std::string_view key, std::span<const std::byte> value)>;
 
-  // Opens the store in the directory `path`, in RocksDB, creating it when there is none. What it
-  // writes waits for `room`, which outlives it; nullptr: for nothing.
+  // Opens the store in the directory `path`, in RocksDB, creating it when there is none.
   static Result<std::unique_ptr<HistoryStore>> open(const std::string& path,
                                                     std::uint32_t shard_count,
-                                                    DiskRoom* room = nullptr,
-                                                    HistoryTables tables = HistoryTables::Few);
+                                                    const HistoryStoreOptions& options = {});
   HistoryStore() = default;
   virtual ~HistoryStore() = default;
   HistoryStore(const HistoryStore&) = delete;

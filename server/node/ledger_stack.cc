@@ -19,11 +19,7 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_),
       access_(views_),
       limits_(access_),
-      audit_(limits_, {.shard_count = options.shards, .keeps = !options.witness}) {
-  if (!options.first_admin.empty()) {
-    access_.set_first_admin(options.first_admin);
-  }
-}
+      audit_(limits_, {.shard_count = options.shards, .keeps = !options.witness}) {}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);
@@ -34,12 +30,10 @@ Status LedgerStack::open(ledger::DiskRoom& room) {
 
 Status LedgerStack::open_history(ledger::DiskRoom& room) {
   const bool durable = options_.durability == Durability::Durable;
+  const ledger::HistoryStoreOptions options{
+      .room = &room, .tables = durable ? ledger::HistoryTables::Few : ledger::HistoryTables::Many};
   GCOORD_TRY(auto store,
-             ledger::HistoryStore::open(
-                 options_.data_dir + "/history",
-                 options_.shards,
-                 &room,
-                 durable ? ledger::HistoryTables::Few : ledger::HistoryTables::Many));
+             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards, options));
   GCOORD_TRY_STATUS(history_.open(std::move(store)));
   for (const ShardId shard : ledger_->repaired_shards()) {
     history_.worker().forget(shard);

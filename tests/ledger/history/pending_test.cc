@@ -80,24 +80,29 @@ class NotingStore final : public HistoryStore {
   std::unique_ptr<HistoryStore> inner_ = open_memory_history_store(medium_);
 };
 
-std::shared_ptr<HistoryFlush> flush_of(std::uint64_t first,
-                                       std::uint64_t count,
-                                       std::uint32_t shards = 1,
-                                       std::size_t write_bytes = HistoryBatching{}.write_bytes) {
+// Of `shards` shards, each with the same `count` entries from `first` on.
+struct FlushShape {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint32_t shards = 1;
+  std::size_t write_bytes = HistoryBatching{}.write_bytes;
+};
+
+std::shared_ptr<HistoryFlush> flush_of(const FlushShape& shape) {
   auto batch = std::make_shared<HistoryEntries>();
   MerkleFrontier frontier;
   frontier.size = std::uint64_t{1} << 20;  // One peak.
   frontier.peaks.resize(1);
   std::vector<FlushedShard> flushed;
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    for (std::uint64_t index = first; index < first + count; ++index) {
+  for (std::uint32_t shard = 0; shard < shape.shards; ++shard) {
+    for (std::uint64_t index = shape.first; index < shape.first + shape.count; ++index) {
       batch->add(ShardId{shard}, index, entry_bytes_of(shard, index));
     }
     flushed.push_back({.shard = ShardId{shard}, .frontier = frontier});
   }
-  auto pending = std::make_shared<HistoryPending>(shards);
+  auto pending = std::make_shared<HistoryPending>(shape.shards);
   pending->add(batch);
-  return std::make_shared<HistoryFlush>(pending, std::move(flushed), write_bytes);
+  return std::make_shared<HistoryFlush>(pending, std::move(flushed), shape.write_bytes);
 }
 
 // Each write is a table of its own in the store.
@@ -105,10 +110,11 @@ TEST(HistoryFlush, IsAsManyWritesAsTheirSizeSays) {
   constexpr std::uint32_t kShards = 8;
   HistoryBatch batch;
   NotingStore store;
-  ASSERT_TRUE(flush_of(0, 100, kShards)->write(store, batch).ok());
+  ASSERT_TRUE(flush_of({.count = 100, .shards = kShards})->write(store, batch).ok());
   EXPECT_EQ(store.values.size(), 1u);
   NotingStore small;
-  ASSERT_TRUE(flush_of(0, 100, kShards, 1)->write(small, batch).ok());
+  ASSERT_TRUE(
+      flush_of({.count = 100, .shards = kShards, .write_bytes = 1})->write(small, batch).ok());
   EXPECT_EQ(small.values.size(), kShards) << "a shard is never in two writes";
 }
 
@@ -117,9 +123,9 @@ TEST(HistoryFlush, IsAsManyWritesAsTheirSizeSays) {
 TEST(HistoryFlush, LendsItsMemoryToTheNextOne) {
   NotingStore store;
   HistoryBatch batch;
-  ASSERT_TRUE(flush_of(1000, 3000)->write(store, batch).ok());
+  ASSERT_TRUE(flush_of({.first = 1000, .count = 3000})->write(store, batch).ok());
   ASSERT_TRUE(batch.empty());
-  ASSERT_TRUE(flush_of(4000, 3000)->write(store, batch).ok());
+  ASSERT_TRUE(flush_of({.first = 4000, .count = 3000})->write(store, batch).ok());
   ASSERT_EQ(store.values.size(), 2u);
   EXPECT_EQ(store.values[0], store.values[1]);
 }
@@ -140,7 +146,7 @@ TEST(FlushWriter, GivesItsMemoryBackOnceNoFlushComes) {
   NotingStore store;
   FlushWriter writer(
       store, [] {}, std::chrono::milliseconds{1});
-  const auto flush = flush_of(0, 3);
+  const auto flush = flush_of({.first = 0, .count = 3});
   writer.begin(flush);
   ASSERT_TRUE(flush->wait().ok());
   store.released.get_future().wait();  // Once: a second time the promise would be set already.

@@ -58,6 +58,9 @@ class NodeAudit final : public NoteListener {
   // session was attached to it.
   void on_opened(protocol::ConnectionId connection, const protocol::ReplySlot& reply);
 
+  // Whether the session's note says that this principal is behind it; never of an anonymous one.
+  bool is_behind(const security::Principal& principal, SessionId session) const;
+
   // The connection has shown the session's key.
   void on_attached(protocol::ConnectionId connection, SessionId session);
 
@@ -83,8 +86,6 @@ class NodeAudit final : public NoteListener {
   void add_session(protocol::ConnectionId connection, SessionId session, std::uint64_t due_ms);
   std::vector<security::KnownOrigin> origins_of(std::span<const SessionId> sessions) const;
 
-  // Whether the session's note says that this principal is behind it; never of an anonymous one.
-  bool is_behind(const security::Principal& principal, SessionId session) const;
   std::vector<SessionId> holders_of(const protocol::RequestSlot& request,
                                     std::string_view name) const;
 

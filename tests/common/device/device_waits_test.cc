@@ -34,7 +34,7 @@ class DeviceWaitsTest : public testing::Test {
 TEST_F(DeviceWaitsTest, CopiesGoThroughPageLockedMemoryThatIsThereBefore) {
   constexpr std::size_t kBytes = 2 * kCopyStagingBytes + 7;
   ASSERT_TRUE(prepare_device_copies().ok());
-  auto arena = DeviceArena::make(0, kBytes).value();
+  auto arena = DeviceArena::make(0, DeviceArena::bytes_for<char>(kBytes)).value();
   auto* there = arena->column<char>(kBytes);
   const std::size_t reservations = stub_cuda().reservations;
   std::vector<char> from(kBytes, 'x');
@@ -50,7 +50,7 @@ TEST_F(DeviceWaitsTest, CopiesGoThroughPageLockedMemoryThatIsThereBefore) {
 }
 
 TEST_F(DeviceWaitsTest, ACopyOfADeadDeviceIsGivenUpWithinItsLimit) {
-  auto arena = DeviceArena::make(0, 64).value();
+  auto arena = DeviceArena::make(0, DeviceArena::bytes_for<std::uint64_t>(1)).value();
   auto* there = arena->column<std::uint64_t>(1);
   const std::uint64_t word = 1;
   stub_cuda().dead = true;
@@ -63,7 +63,7 @@ TEST_F(DeviceWaitsTest, ACopyOfADeadDeviceIsGivenUpWithinItsLimit) {
 
 // It may be at work in what was copied from, and in the arena.
 TEST_F(DeviceWaitsTest, BehindADeadDeviceNothingIsCopiedOrGivenBack) {
-  auto arena = DeviceArena::make(0, 64).value();
+  auto arena = DeviceArena::make(0, DeviceArena::bytes_for<std::uint64_t>(1)).value();
   auto* there = arena->column<std::uint64_t>(1);
   std::uint64_t word = 1;
   stub_cuda().dead = true;
@@ -88,7 +88,7 @@ TEST_F(DeviceWaitsTest, AKernelMayTakeItsTime) {
 }
 
 TEST_F(DeviceWaitsTest, ADeviceThatLivesGivesItsMemoryBack) {
-  auto arena = DeviceArena::make(0, 64).value();
+  auto arena = DeviceArena::make(0, DeviceArena::bytes_for<std::uint64_t>(1)).value();
   arena = nullptr;
   EXPECT_EQ(stub_cuda().given_back, 1u);
 }

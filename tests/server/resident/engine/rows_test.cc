@@ -265,7 +265,7 @@ TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {
   const std::uint32_t leader = hosts.leader_of(hosts.shard());
   const auto& service = hosts.world.nodes[leader].memory->view().service;
   service.stripes[hosts.shard().value / service.rows_per_stripe]
-      .batch.tables.shards[hosts.shard().value]
+      .shared.tables.shards[hosts.shard().value]
       .token_last += 1;
   hosts.each[leader].requests->command(
       hosts.shard(), locks::make_register_session(SessionId{77}, 1000), 900);

@@ -232,7 +232,7 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
                     EXPECT_EQ(view.applied[kShard.value], LogIndex{39});
                     EXPECT_EQ(view.service.absent[kShard.value], 0);
                     EXPECT_EQ(view.service.stripes[stripe_of(view.shape, kShard)]
-                                  .batch.tables.shard(kShard)
+                                  .shared.tables.shard(kShard)
                                   .state_hash,
                               hash);
                     EXPECT_EQ(view.entry(kShard.value, LogIndex{40}).word[1], 40u);

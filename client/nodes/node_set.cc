@@ -14,6 +14,10 @@
 namespace gcoord::client {
 namespace {
 
+gcoord::Status unnumbered(const std::string& reason) {
+  return numbered(protocol::ErrorCode::None, reason);
+}
+
 // Nodes beyond the endpoints: those of a Welcome, and as many again for a cluster that is rebuilt
 // meanwhile. A node that names others each time would else be given a connection for each.
 constexpr std::size_t kLearntMax = 2 * std::size_t{protocol::kNodesMax};
@@ -342,7 +346,7 @@ void NodeSet::on_welcome(Entry& entry,
     if (!welcome.ok()) {
       return entry.connection->close("sent a welcome that cannot be decoded");
     }
-    if (const std::string reason = objection(entry, welcome.value()); !reason.empty()) {
+    if (const gcoord::Status reason = objection(entry, welcome.value()); !reason.ok()) {
       return entry.connection->close(reason);
     }
     entry.welcome = std::make_unique<protocol::Welcome>(std::move(welcome).value());
@@ -395,21 +399,27 @@ void NodeSet::on_welcome(Entry& entry,
   events_.on_ready(entry.node);
 }
 
-std::string NodeSet::objection(const Entry& entry, const protocol::Welcome& welcome) const {
+// Trying again does not mend it that the user named another cluster: this alone has a number.
+gcoord::Status NodeSet::objection(const Entry& entry, const protocol::Welcome& welcome) const {
   if (entry.node != NodeId{} && welcome.node != entry.node) {
-    return "is node " + std::to_string(welcome.node.value) + " now, not " +
-           std::to_string(entry.node.value);
+    return unnumbered("is node " + std::to_string(welcome.node.value) + " now, not " +
+                      std::to_string(entry.node.value));
   }
   if (welcome.node == NodeId{}) {
-    return "sent a welcome without its node id";
+    return unnumbered("sent a welcome without its node id");
   }
   if (known_.has_left(welcome.node)) {
-    return "is node " + std::to_string(welcome.node.value) + ", which has left the cluster";
+    return unnumbered("is node " + std::to_string(welcome.node.value) +
+                      ", which has left the cluster");
   }
   const ClusterId wanted = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
   const bool foreign = wanted != ClusterId{} && welcome.cluster != wanted;
   const bool reshaped = welcomed_ && welcome.shard_count != cluster_.shard_count;
-  return foreign || reshaped ? "belongs to another cluster" : "";
+  if (!foreign && !reshaped) {
+    return {};
+  }
+  constexpr const char* kForeign = "belongs to another cluster";
+  return welcomed_ ? unnumbered(kForeign) : numbered(protocol::ErrorCode::ClusterForeign, kForeign);
 }
 
 // One without an address will be named by a later Welcome, or view.

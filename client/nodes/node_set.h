@@ -156,7 +156,7 @@ class NodeSet {
                   const protocol::ReplySlot& slot,
                   std::span<const std::byte> payload);
   void on_closed(Entry& entry, const std::string& reason);
-  std::string objection(const Entry& entry, const protocol::Welcome& welcome) const;
+  gcoord::Status objection(const Entry& entry, const protocol::Welcome& welcome) const;
   void learn_address(const protocol::NodeAddress& node);
   void ask_for_view(TimePoint now);
   void take_view(const protocol::ReplySlot& slot, std::span<const std::byte> payload);

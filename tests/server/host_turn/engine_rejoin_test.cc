@@ -400,7 +400,7 @@ TEST_F(RejoinTest, ARepairThatIsBrokenOffBeginsAnewAndEndsWithACheckpoint) {
   }
   cluster_.run_until([this] { return whole(5); }, 60000);
   cluster_.engine(5).request_checkpoint();
-  cluster_.run_until([this] { return cluster_.engine(5).view().checkpoint_count > 0; });
+  cluster_.wait_for([this] { return cluster_.engine(5).view().checkpoint_count > 0; });
   decide("b");
   expect_all_told();
   cluster_.stop(5);

@@ -194,10 +194,8 @@ constexpr milliseconds kLook{500};
 
 // What a node says of a login that will not become good by itself.
 constexpr std::array kLoginRefusals = {ErrorCode::AuthenticationFailed,
-                                       ErrorCode::AuthenticationThrottled,
                                        ErrorCode::TokenMalformed,
                                        ErrorCode::TokenForeign,
-                                       ErrorCode::TokenExpired,
                                        ErrorCode::TokenRevoked};
 
 // Why nothing will happen any more: no node is connected, and a majority refuses the login, as they

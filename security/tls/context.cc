@@ -105,6 +105,19 @@ void note_dates(const X509_CRL& list, TlsFacts& facts) {
   }
 }
 
+// 0: one has none.
+std::int64_t last_end(const std::vector<OwnedRevocations>& lists) {
+  std::int64_t last = 0;
+  for (const OwnedRevocations& list : lists) {
+    const std::int64_t end_s = seconds_of(X509_CRL_get0_nextUpdate(list.get()));
+    if (end_s == 0) {
+      return 0;
+    }
+    last = std::max(last, end_s);
+  }
+  return last;
+}
+
 Status use_authority(TlsContext::Inner& inner, TlsSide side, const TlsFiles& files) {
   SSL_CTX* const context = inner.context.get();
   if (files.authority.empty()) {
@@ -276,6 +289,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(TlsSide side,
   for (const OwnedRevocations& list : made->inner_->lists) {
     note_dates(*list, made->facts_);
   }
+  made->facts_.list_last_end_s = last_end(made->inner_->lists);
   set_verification(
       *made->inner_,
       side,

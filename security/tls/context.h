@@ -20,10 +20,11 @@ namespace gcoord::security {
 // Dates and names of what a context was made of, for whoever judges it. Times in seconds since
 // 1970.
 struct TlsFacts {
-  TlsPeer own;                    // By the own certificate; without one it has no fingerprint.
-  std::int64_t own_begin_s = 0;   // Of its validity; the end is own.not_after_s.
-  std::int64_t list_begin_s = 0;  // Of the newest revocation list; 0: there is none.
-  std::int64_t list_end_s = 0;    // The first end of a list; 0: none has an end.
+  TlsPeer own;                       // By the own certificate; without one it has no fingerprint.
+  std::int64_t own_begin_s = 0;      // Of its validity; the end is own.not_after_s.
+  std::int64_t list_begin_s = 0;     // Of the newest revocation list; 0: there is none.
+  std::int64_t list_end_s = 0;       // The first end of a list; 0: none has an end.
+  std::int64_t list_last_end_s = 0;  // The last one; 0: a list has no end, or there is none.
 
   bool has_certificate() const { return !own.fingerprint.empty(); }
 };

@@ -62,7 +62,8 @@ GCOORD_HD void take_pass(StripeTurn<Service>& t, const TurnRequest& request) {
 template <typename Service>
 GCOORD_HD std::uint32_t unsound(const StripeTurn<Service>& t, std::uint32_t at) {
   if constexpr (Service::kTellsHost) {
-    return Service::judge(t.desk.request[at], t.scratch.pass, t.node.shape.shard_count);
+    const std::uint32_t homes = t.node.service.homes(t.stripe, t.node.shape.shard_count);
+    return Service::judge(t.desk.request[at], t.scratch.pass, homes);
   } else {
     return 0;
   }

@@ -30,10 +30,10 @@
 // and judges each request before it is proposed, since its host and whoever writes in its place may
 // be wrong (docs/adr/0144):
 //
-//   static uint32_t judge(const Slot&, const TurnPass&, shard_count)   of the slot of a
-//   TurnRequest.
-//                                          0: sound; else the reason, which the refusal says
+//   static uint32_t judge(const Slot&, const TurnPass&, homes)   of the slot of a TurnRequest. 0:
+//                                          sound; else the reason, which the refusal says
 //                                          (TurnReply::detail)
+//   uint32_t homes(stripe, shard_count)    among how many shards judge() looks for a name's home
 //
 // In durable mode it is also told what to make durable (Store, device_turn_store.h), and says when
 // it is. There log(k) is the row's entry of `index` or an earlier one (kEntriesKept). Its node

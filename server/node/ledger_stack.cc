@@ -19,7 +19,11 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_),
       access_(views_),
       limits_(access_),
-      audit_(limits_, {.shard_count = options.shards, .keeps = !options.witness}) {}
+      audit_(limits_, {.shard_count = options.shards, .keeps = !options.witness}) {
+  if (!options.first_admin.empty()) {
+    access_.set_first_admin(options.first_admin);
+  }
+}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);

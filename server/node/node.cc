@@ -154,11 +154,12 @@ class Node::Impl {
   }
 
   Status reload(const NodeOptions& changed) {
-    GCOORD_TRY_STATUS(links_.trust->reload(changed));
+    // A file of TLS that cannot be used keeps nothing else from changing.
+    const Status trusted = links_.trust->reload(changed);
     links_.identities->requests().set_mode(changed.session_keys);
     client_services_->audit().set_mode(changed.session_notes);
     set_identity_secret();
-    return Status{};
+    return trusted;
   }
 
   Status run(const Events& events) {

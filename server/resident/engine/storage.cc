@@ -11,6 +11,7 @@
 #include "server/replicas/recovery.h"
 #include "server/replicas/shard_codec.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -18,6 +19,13 @@
 
 namespace gcoord::server {
 namespace {
+
+// Whether the shard has a lock that came from another one, which its name's hash says.
+bool has_guest(const locks::LockSnapshot& snapshot, ShardId shard, std::uint32_t shard_count) {
+  return std::ranges::any_of(snapshot.locks, [&](const locks::LockSnapshot::Lock& lock) {
+    return shard_of(lock.name_hash, shard_count) != shard;
+  });
+}
 
 constexpr std::size_t kAcksPerPass = 4096;
 
@@ -192,6 +200,7 @@ bool ResidentStorage::fill_locks(const ResidentView& view, ShardId shard) {
   const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
   locks::claim_windows(stripe.shared, demand, writer);
   locks::install_snapshot(tables, shard, snapshot.value());
+  stripe.has_guests |= has_guest(snapshot.value(), shard, view.shape.shard_count) ? 1 : 0;
   locks::end_writer(stripe.shared, tables, writer);
   return true;
 }

@@ -129,7 +129,8 @@ GCOORD_HD inline IngressFault command_fault(const TurnRequest& request,
   if (has_window(kind) && command.sequence - command.acked_below > sessions::kSequenceAheadMax) {
     return IngressFault::Window;
   }
-  if (has_name_hash(kind) && shard_of(command.name_hash, shard_count) != request.shard) {
+  if (shard_count != 0 && has_name_hash(kind) &&
+      shard_of(command.name_hash, shard_count) != request.shard) {
     return IngressFault::Shard;
   }
   const bool lacks = (needs_of(kind) & pass.withheld) != 0;

@@ -68,6 +68,7 @@ struct alignas(128) LockStripe {
   locks::LockPoolTops open;  // What was free when the turn began.
   std::uint32_t dry = 0;     // A row lacked something in this turn.
   std::uint32_t dry_turns = 0;
+  std::uint32_t has_guests = 0;  // Shards of it have locks whose names' home is another one.
 };
 
 struct LockTurnService {
@@ -112,6 +113,12 @@ struct LockTurnService {
       return noop();
     }
     return entry_of_request(request);
+  }
+
+  // How many shards a name's home is to be judged among; 0: it is not, since the state that the
+  // stripe began with has locks that were moved.
+  GCOORD_HD std::uint32_t homes(std::uint32_t stripe, std::uint32_t shard_count) const {
+    return stripes[stripe].has_guests == 0 ? shard_count : 0;
   }
 
   // An IngressFault. Apart, since a turn of one row would have all of it in its registers.

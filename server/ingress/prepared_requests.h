@@ -27,8 +27,8 @@
 
 namespace gcoord::server {
 
-// Requests of one read that are prepared: as many as 64 KiB hold with short names.
-inline constexpr std::size_t kPreparedMax = 1024;
+// Requests of one read that are prepared: more would weigh several times the bytes of a read.
+inline constexpr std::size_t kPreparedMax = 256;
 
 // Of a client that sends a few at a time.
 inline constexpr std::size_t kPreparedKept = 64;

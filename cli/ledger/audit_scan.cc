@@ -32,12 +32,7 @@ std::vector<std::uint64_t> sessions_of(const Facts& facts) {
     }
   };
   add(fact_of(facts, "session"));
-  std::string_view ends = fact_of(facts, "ends");
-  while (!ends.empty()) {
-    const std::string_view end = ends.substr(0, ends.find(' '));
-    add(end);  // As far as the ':'.
-    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
-  }
+  std::ranges::for_each(listed_ends(facts), add);
   return sessions;
 }
 
@@ -232,17 +227,14 @@ const AuditNoteAt* AuditScan::note_of(const Facts& facts, const AuditFilter& fil
   if (const AuditNoteAt* const note = best(fact_of(facts, "session")); note != nullptr) {
     return note;
   }
-  std::string_view ends = fact_of(facts, "ends");
   const AuditNoteAt* first = nullptr;
-  while (!ends.empty()) {
-    const std::string_view end = ends.substr(0, ends.find(' '));
-    const AuditNoteAt* const note = best(end.substr(0, end.find(':')));
+  for (const std::string_view session : listed_ends(facts)) {
+    const AuditNoteAt* const note = best(session);
     if (note != nullptr &&
         (filter.principal.empty() || names_principal(note->facts, filter.principal))) {
       return note;
     }
     first = first == nullptr ? note : first;
-    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
   }
   return first;
 }

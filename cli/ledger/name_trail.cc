@@ -2,23 +2,10 @@
 
 #include "cli/ledger/proof_file.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 namespace gcoord::cli {
 namespace {
-
-std::string hash_text(std::string_view name) {
-  const NameHash hash = hash_name(name);
-  char text[33];
-  std::snprintf(text,
-                sizeof text,
-                "%016llx%016llx",
-                static_cast<unsigned long long>(hash.high),
-                static_cast<unsigned long long>(hash.low));
-  return text;
-}
 
 // 0 for what is no number.
 std::uint64_t number_of(std::string_view text) {
@@ -30,7 +17,7 @@ std::uint64_t number_of(std::string_view text) {
 }  // namespace
 
 NameTrail::NameTrail(std::string_view name, const std::set<std::uint64_t>& moved)
-    : name_(name), hash_(hash_text(name)), moved_(moved) {}
+    : name_(name), hash_(server::name_hash_text(hash_name(name))), moved_(moved) {}
 
 bool NameTrail::names_it(const server::RecordFacts& facts) const {
   if (fact_of(facts, "name") == name_ || fact_of(facts, "name_hash") == hash_) {
@@ -55,7 +42,7 @@ bool NameTrail::take(const server::RecordFacts& facts) {
   if (kind == "expire_session" || kind == "close_session") {
     return ends_session(number_of(fact_of(facts, "session")));
   }
-  return kind == "expire_sessions" && ends_listed(fact_of(facts, "ends"));
+  return kind == "expire_sessions" && ends_listed(facts);
 }
 
 void NameTrail::note(const server::RecordFacts& facts) {
@@ -109,17 +96,14 @@ bool NameTrail::ends_session(std::uint64_t session) {
   return holds_.erase(session) != 0;
 }
 
-// "5:1 6:3"
-bool NameTrail::ends_listed(std::string_view ends) {
+bool NameTrail::ends_listed(const server::RecordFacts& facts) {
   bool found = false;
-  while (!ends.empty()) {
-    const std::string_view end = ends.substr(0, ends.find(' '));
-    const std::uint64_t session = number_of(end.substr(0, end.find(':')));
+  for (const std::string_view text : listed_ends(facts)) {
+    const std::uint64_t session = number_of(text);
     if (ends_session(session)) {
       links_.sessions.insert(session);
       found = true;
     }
-    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
   }
   return found;
 }

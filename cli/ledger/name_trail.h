@@ -40,7 +40,7 @@ class NameTrail {
   void let_go(std::uint64_t session);
   bool ends_wait(const server::RecordFacts& facts);
   bool ends_session(std::uint64_t session);
-  bool ends_listed(std::string_view ends);
+  bool ends_listed(const server::RecordFacts& facts);
 
   std::string name_;
   std::string hash_;

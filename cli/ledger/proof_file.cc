@@ -136,20 +136,23 @@ std::string_view fact_of(const server::RecordFacts& facts, std::string_view name
   return found == facts.end() ? std::string_view{} : std::string_view{found->second};
 }
 
+std::vector<std::string_view> listed_ends(const server::RecordFacts& facts) {
+  std::vector<std::string_view> sessions;
+  std::string_view ends = fact_of(facts, "ends");
+  while (!ends.empty()) {
+    const std::string_view end = ends.substr(0, ends.find(' '));
+    sessions.push_back(end.substr(0, end.find(':')));
+    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
+  }
+  return sessions;
+}
+
 bool is_of_session(const server::RecordFacts& facts, std::string_view session) {
   if (session.empty() || session == "0") {
     return false;
   }
-  // "5:1 6:3"
-  std::string_view ends = fact_of(facts, "ends");
-  while (!ends.empty()) {
-    const std::string_view end = ends.substr(0, ends.find(' '));
-    if (end.substr(0, end.find(':')) == session) {
-      return true;
-    }
-    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
-  }
-  return fact_of(facts, "session") == session;
+  const std::vector<std::string_view> ends = listed_ends(facts);
+  return std::ranges::find(ends, session) != ends.end() || fact_of(facts, "session") == session;
 }
 
 std::string print_proof(const ProofFile& proof) {

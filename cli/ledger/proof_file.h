@@ -79,6 +79,9 @@ struct NotedProof {
 // Whether the proof is of a hidden entry: of its hash, and of nothing that its stand-in says.
 bool is_hidden(const EntryProof& proof);
 
+// The sessions whose ends an entry lists: "5" and "6" of "5:1 6:3". They live as long as the facts.
+std::vector<std::string_view> listed_ends(const server::RecordFacts& facts);
+
 // Whether the entry of the facts is of the session: that of its request, or one that it ends.
 bool is_of_session(const server::RecordFacts& facts, std::string_view session);
 

@@ -105,16 +105,6 @@ std::string time_text(std::uint64_t time_ms) {
   return text.data();
 }
 
-std::string hex(NameHash hash) {
-  std::array<char, 33> text{};
-  std::snprintf(text.data(),
-                text.size(),
-                "%016llx%016llx",
-                static_cast<unsigned long long>(hash.high),
-                static_cast<unsigned long long>(hash.low));
-  return text.data();
-}
-
 template <typename Number>
 void add_number(RecordFacts& facts, const char* name, Number number) {
   if (number != 0) {
@@ -133,7 +123,7 @@ void add_force(RecordFacts& facts, const LockCommand& command) {
     }
     facts.emplace_back("holders", (command.flags & locks::kBreakAll) != 0 ? "all" : "one");
   }
-  facts.emplace_back("name_hash", hex(command.name_hash));
+  facts.emplace_back("name_hash", name_hash_text(command.name_hash));
   add_number(facts, "token", command.token.value);
 }
 
@@ -145,7 +135,7 @@ void add_move(RecordFacts& facts, const LockCommand& command) {
     facts.emplace_back(out ? "to_shard" : "from_shard",
                        std::to_string(locks::move_shard(command).value));
   }
-  facts.emplace_back("name_hash", hex(command.name_hash));
+  facts.emplace_back("name_hash", name_hash_text(command.name_hash));
   add_number(
       facts, "session", command.kind == LockCommandKind::MoveLapse ? command.session.value : 0);
   add_number(facts, "move", locks::move_number(command));
@@ -231,7 +221,7 @@ void add_group(RecordFacts& facts, const LockCommand& command) {
   if (command.name != nullptr) {
     facts.emplace_back("name", std::string{command.name, command.name_bytes});
   }
-  facts.emplace_back("name_hash", hex(command.name_hash));
+  facts.emplace_back("name_hash", name_hash_text(command.name_hash));
   if (command.kind == LockCommandKind::GroupWithdraw) {
     facts.emplace_back("of", withdrawn_by(command));
     add_number(facts, "generation", locks::group_generation(command));
@@ -280,7 +270,7 @@ void add_command(RecordFacts& facts, const LockCommand& command) {
     facts.emplace_back("waits", (command.flags & locks::kAcquireWait) != 0 ? "yes" : "no");
   }
   if (locks::concerns_lock(command.kind)) {
-    facts.emplace_back("name_hash", hex(command.name_hash));
+    facts.emplace_back("name_hash", name_hash_text(command.name_hash));
   }
   const bool breaks = command.kind == LockCommandKind::BreakWait;
   add_number(facts, breaks ? "enqueued_at" : "token", command.token.value);
@@ -486,6 +476,16 @@ bool is_device_entry(std::span<const std::byte> entry) {
          std::all_of(entry.begin() + 4, entry.begin() + 8, [](std::byte each) {
            return each == std::byte{0};
          });
+}
+
+std::string name_hash_text(NameHash hash) {
+  std::array<char, 33> text{};
+  std::snprintf(text.data(),
+                text.size(),
+                "%016llx%016llx",
+                static_cast<unsigned long long>(hash.high),
+                static_cast<unsigned long long>(hash.low));
+  return text.data();
 }
 
 RecordFacts record_facts(std::span<const std::byte> entry) {

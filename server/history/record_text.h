@@ -10,6 +10,8 @@
 // thread-safe.
 #pragma once
 
+#include "common/name_hash.h"
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -27,6 +29,9 @@ using RecordFacts = std::vector<std::pair<std::string, std::string>>;
 inline constexpr std::string_view kClaim = "claimed.";
 
 RecordFacts record_facts(std::span<const std::byte> entry);
+
+// The value of the fact "name_hash": 32 hexadecimal digits.
+std::string name_hash_text(NameHash hash);
 
 // Whether the bytes have the form of an entry of the turn on a device.
 bool is_device_entry(std::span<const std::byte> entry);

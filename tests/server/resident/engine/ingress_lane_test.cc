@@ -35,7 +35,7 @@ class IngressLane : public testing::Test {
 
   static ShardId shard() { return shard_of_name("a"); }
 
-  // What the leader answers to a slot; it is told nothing else of it.
+  // The leader's answer to a slot, which is the only one.
   TurnReply answer(const TurnRequest& asked) {
     TurnRequest request = asked;
     const std::uint32_t n = world_.leader_of(shard());

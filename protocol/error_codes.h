@@ -378,6 +378,9 @@ enum class ErrorCode : std::uint32_t {
 
   DeviceRefused = 6715,
 
+  SessionTtlLimited = 6745,
+  SafeguardsNotReady = 6746,
+
   ShmAbsent = 6690,
   ShmLayoutUnknown = 6691,
   ShmExhausted = 6692,

@@ -378,6 +378,12 @@ inline constexpr ErrorEntry kLimitErrors[] = {
     {ErrorCode::DeniesSelf, "DeniesSelf", StatusCode::FailedPrecondition, ExitCode::Negative,
      "the denial would be of the client that makes it",
      "Make it as somebody else, over another connection; loopback is never denied, so that operators get in"},
+    {ErrorCode::SessionTtlLimited, "SessionTtlLimited", StatusCode::PermissionDenied, ExitCode::Negative,
+     "the session's TTL is longer than the client's identity may have",
+     "Open a session with a TTL up to the one that the answer names, or have the limit raised with gcoordctl limit set"},
+    {ErrorCode::SafeguardsNotReady, "SafeguardsNotReady", StatusCode::Unavailable, ExitCode::Unavailable,
+     "not all nodes of the cluster are known to have a release with this",
+     "Upgrade all nodes, and start those that are down"},
 };
 
 // clang-format on

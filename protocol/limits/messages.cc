@@ -65,6 +65,10 @@ std::vector<std::byte> encode_limits_answer(const LimitsAnswer& answer) {
     writer.text(key.name);
     security::write_denial(writer, denial);
   }
+  // Behind what earlier releases read.
+  for (const auto& [key, limit] : answer.limits) {
+    writer.integer(limit.session_ttl_ms);
+  }
   return bytes;
 }
 
@@ -90,6 +94,11 @@ Result<LimitsAnswer> decode_limits_answer(std::span<const std::byte> payload) {
     row.first.name = reader.text(security::kDenialNameBytesMax);
     row.second = security::read_denial(reader);
     answer.denials.push_back(std::move(row));
+  }
+  if (reader.ok() && !reader.complete()) {
+    for (LimitRow& row : answer.limits) {
+      row.second.session_ttl_ms = reader.integer<std::uint32_t>();
+    }
   }
   if (!reader.ok()) {
     return malformed("limits");

@@ -9,6 +9,11 @@ namespace gcoord::security {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kSafeguardVersion = 2;
+
+std::uint8_t version_of(const LimitCommand& command) {
+  return command.is_safeguard() ? kSafeguardVersion : kVersion;
+}
 
 bool is_kind(LimitKind kind) {
   return kind >= LimitKind::Set && kind <= LimitKind::Allow;
@@ -56,7 +61,7 @@ std::vector<std::byte> encode_limit_command(const LimitCommand& command) {
   std::vector<std::byte> bytes;
   ByteWriter writer{bytes};
   writer.integer(static_cast<std::uint8_t>(command.kind));
-  writer.integer(kVersion);
+  writer.integer(version_of(command));
   writer.integer(command.expected);
   writer.integer(command.number);
   writer.integer(static_cast<std::uint8_t>(command.proven ? 1 : 0));
@@ -67,6 +72,9 @@ std::vector<std::byte> encode_limit_command(const LimitCommand& command) {
   writer.text(command.name);
   if (command.kind == LimitKind::Set) {
     write_limit(writer, command.limit);
+    if (command.is_safeguard()) {
+      writer.integer(command.limit.session_ttl_ms);
+    }
   } else if (command.kind == LimitKind::Deny) {
     write_denial(writer, command.denial);
   }
@@ -96,11 +104,14 @@ std::optional<LimitCommand> decode_limit_command(std::span<const std::byte> byte
   command.name = reader.text(kLimitNameBytesMax);
   if (command.kind == LimitKind::Set) {
     command.limit = read_limit(reader);
+    if (version == kSafeguardVersion) {
+      command.limit.session_ttl_ms = reader.integer<std::uint32_t>();
+    }
   } else if (command.kind == LimitKind::Deny) {
     command.denial = read_denial(reader);
   }
   const bool sound =
-      reader.complete() && version == kVersion && proven <= 1 && is_kind(command.kind);
+      reader.complete() && version == version_of(command) && proven <= 1 && is_kind(command.kind);
   return sound ? std::optional(std::move(command)) : std::nullopt;
 }
 

@@ -5,7 +5,8 @@
 // where it is applied. Bytes are never renumbered: kind 1, version 1, expected 8, number 8, proven
 // 1, now_ms 8, who, scope 1, name, then of Set: the limit (rate, burst, connections, sessions,
 // locks, waiters, watches 4 each, bytes 8), of Deny: until_ms 8, reason; a text is a length of 2
-// and its bytes. Pure functions; thread-safe.
+// and its bytes. Version 2 is what releases without protocol::Feature::Safeguards do not know, and
+// only that: a limit with the longest TTL of sessions, 4, behind it. Pure functions; thread-safe.
 #pragma once
 
 #include "security/limits/limit_table.h"
@@ -46,6 +47,9 @@ struct LimitCommand {
   Limit limit;
   Denial denial;
 
+  // Whether only nodes with Feature::Safeguards can apply it.
+  bool is_safeguard() const { return kind == LimitKind::Set && limit.session_ttl_ms != 0; }
+
   bool denies() const { return kind == LimitKind::Deny || kind == LimitKind::Allow; }
 
   friend bool operator==(const LimitCommand& a, const LimitCommand& b) = default;
@@ -61,7 +65,7 @@ std::vector<std::byte> encode_limit_command(const LimitCommand& command);
 // applied.
 std::optional<LimitCommand> decode_limit_command(std::span<const std::byte> bytes);
 
-// Parts of the above that requests and states have, too.
+// Parts of the above that requests and states have, too. A limit without the TTL of version 2.
 void write_limit(ByteWriter& writer, const Limit& limit);
 Limit read_limit(ByteReader& reader);
 void write_denial(ByteWriter& writer, const Denial& denial);

@@ -9,7 +9,15 @@ namespace gcoord::security {
 
 namespace {
 
+// Version 2: each limit has its longest TTL of sessions, 4, behind it. Only where some limit has
+// one, so that earlier releases read what they can.
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kSafeguardVersion = 2;
+
+std::uint8_t version_of(const LimitTable& table) {
+  return has_safeguards(table) ? kSafeguardVersion : kVersion;
+}
+
 // The least that a row takes.
 constexpr std::size_t kLimitBytesMin = 1 + 2 + 1 + 7 * 4 + 8;
 constexpr std::size_t kDenialBytesMin = 1 + 2 + 1 + 8 + 2;
@@ -23,12 +31,15 @@ bool add_row(Rows& rows, typename Rows::key_type key, typename Rows::mapped_type
   return true;
 }
 
-bool read_limits(ByteReader& reader, LimitTable& table) {
+bool read_limits(ByteReader& reader, std::uint8_t version, LimitTable& table) {
   const std::uint32_t count = reader.count(kLimitBytesMin, kLimitsMax);
   for (std::uint32_t k = 0; k < count; ++k) {
     const auto scope = static_cast<LimitScope>(reader.integer<std::uint8_t>());
     std::string name{reader.text(kLimitNameBytesMax)};
-    const Limit limit = read_limit(reader);
+    Limit limit = read_limit(reader);
+    if (version == kSafeguardVersion) {
+      limit.session_ttl_ms = reader.integer<std::uint32_t>();
+    }
     if (!reader.ok() || !is_limit(scope, name, limit) ||
         !add_row(table.limits, {scope, std::move(name)}, limit)) {
       return false;
@@ -82,7 +93,8 @@ void LimitCpu::serialize(std::vector<std::byte>& bytes) const {
     return;
   }
   ByteWriter writer{bytes};
-  writer.integer(kVersion);
+  const std::uint8_t version = version_of(table_);
+  writer.integer(version);
   writer.integer(table_.epoch);
   writer.integer(static_cast<std::uint32_t>(table_.numbers.size()));
   for (const std::uint64_t number : table_.numbers) {
@@ -93,6 +105,9 @@ void LimitCpu::serialize(std::vector<std::byte>& bytes) const {
     writer.integer(static_cast<std::uint8_t>(key.scope));
     writer.text(key.name);
     write_limit(writer, limit);
+    if (version == kSafeguardVersion) {
+      writer.integer(limit.session_ttl_ms);
+    }
   }
   writer.integer(static_cast<std::uint32_t>(table_.denials.size()));
   for (const auto& [key, denial] : table_.denials) {
@@ -115,8 +130,8 @@ std::optional<LimitCpu> LimitCpu::parse(std::span<const std::byte> bytes) {
   for (std::uint32_t k = 0; k < numbers; ++k) {
     table.numbers.push_back(reader.integer<std::uint64_t>());
   }
-  const bool whole = version == kVersion && read_limits(reader, table) &&
-                     read_denials(reader, table) && reader.complete() && is_sound(table);
+  const bool whole = read_limits(reader, version, table) && read_denials(reader, table) &&
+                     reader.complete() && is_sound(table) && version == version_of(table);
   return whole ? std::optional(std::move(state)) : std::nullopt;
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 // As limit_cpu.cc writes them, without their texts.
 constexpr std::size_t kLimitFixedBytes = 1 + 2 + 7 * 4 + 8;
+// Only where there is one: earlier releases count rows without it, and must come to the same sum.
+constexpr std::size_t kSessionTtlBytes = 4;
 constexpr std::size_t kDenialFixedBytes = 1 + 2 + 8 + 2;
 
 bool is_name(std::string_view name) {
@@ -34,10 +36,19 @@ bool is_rate(const Limit& limit) {
          (limit.rate == 0) == (limit.burst == 0);
 }
 
+bool is_session_ttl(std::uint32_t ttl_ms) {
+  return ttl_ms == 0 || (ttl_ms >= kSessionTtlMsMin && ttl_ms <= kSessionTtlMsMax);
+}
+
 }  // namespace
 
+bool has_safeguards(const LimitTable& table) {
+  return std::ranges::any_of(table.limits,
+                             [](const auto& row) { return row.second.session_ttl_ms != 0; });
+}
+
 bool is_limit(LimitScope scope, std::string_view name, const Limit& limit) {
-  if (!is_rate(limit)) {
+  if (!is_rate(limit) || !is_session_ttl(limit.session_ttl_ms)) {
     return false;
   }
   switch (scope) {
@@ -70,6 +81,7 @@ std::size_t row_bytes(const LimitTable& table) {
   std::size_t bytes = 0;
   for (const auto& [key, limit] : table.limits) {
     bytes += kLimitFixedBytes + key.name.size();
+    bytes += limit.session_ttl_ms != 0 ? kSessionTtlBytes : 0;
   }
   for (const auto& [key, denial] : table.denials) {
     bytes += kDenialFixedBytes + key.name.size() + denial.reason.size();

@@ -31,6 +31,10 @@ inline constexpr std::uint32_t kRateMax = 100'000'000;
 inline constexpr std::uint64_t kDenialMsMin = 1'000;
 inline constexpr std::uint64_t kDenialMsMax = std::uint64_t{30} * 24 * 60 * 60 * 1'000;
 
+// Of the longest TTL of a session: as short and as long as nodes take one (protocol/limits.h).
+inline constexpr std::uint32_t kSessionTtlMsMin = 100;
+inline constexpr std::uint32_t kSessionTtlMsMax = 24u * 60 * 60 * 1'000;
+
 // Names that stand for more than one principal.
 inline constexpr std::string_view kEachName = "*";    // Each that has no limit of its own.
 inline constexpr std::string_view kNobodyName = "-";  // Each address that has proven nobody.
@@ -52,6 +56,7 @@ struct Limit {
   std::uint32_t waiters = 0;
   std::uint32_t watches = 0;
   std::uint64_t bytes = 0;
+  std::uint32_t session_ttl_ms = 0;  // The longest TTL of a session. Feature::Safeguards.
 
   friend bool operator==(const Limit& a, const Limit& b) = default;
 };
@@ -91,6 +96,9 @@ struct LimitTable {
 
   friend bool operator==(const LimitTable& a, const LimitTable& b) = default;
 };
+
+// Whether something in the table is unknown to releases without protocol::Feature::Safeguards.
+bool has_safeguards(const LimitTable& table);
 
 // Whether a table may have it under this name.
 bool is_limit(LimitScope scope, std::string_view name, const Limit& limit);

@@ -185,16 +185,18 @@ NodeAudit::Options ClientServices::audit_options() const {
 }
 
 LimitRequests::Environment ClientServices::limits_environment() {
-  return {.log = environment_.engine,
-          .machine = environment_.ledger.limits(),
-          .replies = environment_.replies,
-          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Limits); },
-          .wall_ms = wall_ms,
-          .proven =
-              [this](protocol::ConnectionId connection) {
-                return environment_.identities.proven_user(connection);
-              },
-          .subject = {}};
+  return {
+      .log = environment_.engine,
+      .machine = environment_.ledger.limits(),
+      .replies = environment_.replies,
+      .all_have = [this] { return environment_.service.all_have(protocol::Feature::Limits); },
+      .all_guard = [this] { return environment_.service.all_have(protocol::Feature::Safeguards); },
+      .wall_ms = wall_ms,
+      .proven =
+          [this](protocol::ConnectionId connection) {
+            return environment_.identities.proven_user(connection);
+          },
+      .subject = {}};
 }
 
 LimitJudge::Environment ClientServices::judge_environment() {

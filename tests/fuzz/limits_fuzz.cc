@@ -48,10 +48,17 @@ LimitCommand deny() {
   return made;
 }
 
+LimitCommand set_ttl() {
+  LimitCommand made = command(LimitKind::Set, 2, "bob");
+  made.limit = {.session_ttl_ms = 30'000};
+  return made;
+}
+
 LimitCpu some_state() {
   LimitCpu state;
   GCOORD_ASSERT(state.apply(encode_limit_command(set())) == LimitCode::Applied);
   GCOORD_ASSERT(state.apply(encode_limit_command(deny())) == LimitCode::Applied);
+  GCOORD_ASSERT(state.apply(encode_limit_command(set_ttl())) == LimitCode::Applied);
   return state;
 }
 
@@ -108,10 +115,12 @@ std::vector<FuzzInput> fuzz_seeds() {
   order.command.now_ms = 0;
   protocol::LimitsAnswer answer;
   answer.limits.push_back({{LimitScope::Principal, "ann"}, set().limit});
+  answer.limits.push_back({{LimitScope::Principal, "bob"}, set_ttl().limit});
   answer.denials.push_back({{DenialScope::Network, "192.0.2.0/24"}, deny().denial});
   const std::string_view network = "2001:db8::/32";
   return {input_of(encode_limit_command(set())),
           input_of(encode_limit_command(deny())),
+          input_of(encode_limit_command(set_ttl())),
           input_of(bytes),
           input_of(whole),
           input_of(protocol::encode_limits_order(order)),

@@ -122,6 +122,41 @@ TEST_F(LimitApplyTest, TheTableIsBounded) {
   EXPECT_EQ(state_.table().numbers.size(), kLimitChangesKept);
 }
 
+TEST_F(LimitApplyTest, OnlyALimitOfATtlIsOfTheSecondVersion) {
+  EXPECT_EQ(set(LimitScope::Principal, "ann", {.session_ttl_ms = kSessionTtlMsMin - 1}),
+            LimitCode::LimitInvalid);
+  EXPECT_EQ(set(LimitScope::Principal, "ann", {.session_ttl_ms = kSessionTtlMsMax + 1}),
+            LimitCode::LimitInvalid);
+  EXPECT_EQ(set(LimitScope::Network, "192.0.2.7", {.connections = 1, .session_ttl_ms = 1'000}),
+            LimitCode::LimitInvalid);
+  ASSERT_EQ(set(LimitScope::Principal, "ann", {.rate = 5, .burst = 9}), LimitCode::Applied);
+  const std::size_t rows = row_bytes(state_.table());
+  EXPECT_EQ(bytes().front(), std::byte{1});
+  LimitCommand command_now = command(LimitKind::Set, "bob");
+  EXPECT_EQ(encode_limit_command(command_now)[1], std::byte{1});
+  command_now.limit.session_ttl_ms = 30'000;
+  const std::vector<std::byte> second = encode_limit_command(command_now);
+  EXPECT_EQ(second[1], std::byte{2});
+  EXPECT_EQ(decode_limit_command(second), command_now);
+  ASSERT_EQ(apply(command_now), LimitCode::Applied);
+  EXPECT_TRUE(has_safeguards(state_.table()));
+  EXPECT_GT(row_bytes(state_.table()), rows);
+  const std::vector<std::byte> whole = bytes();
+  EXPECT_EQ(whole.front(), std::byte{2});
+  EXPECT_EQ(LimitCpu::parse(whole), state_);
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    EXPECT_FALSE(LimitCpu::parse(std::span{whole}.first(cut))) << cut;
+  }
+  // Without one again, earlier releases read it.
+  ASSERT_EQ(apply(command(LimitKind::Remove, "bob")), LimitCode::Applied);
+  EXPECT_EQ(bytes().front(), std::byte{1});
+  // Nobody writes a second version that needs none.
+  std::vector<std::byte> needless = encode_limit_command(command(LimitKind::Set, "cid"));
+  needless[1] = std::byte{2};
+  needless.resize(needless.size() + 4);
+  EXPECT_FALSE(decode_limit_command(needless));
+}
+
 TEST_F(LimitApplyTest, AStateIsItsBytesAndNothingElseIsOne) {
   EXPECT_TRUE(bytes().empty());
   ASSERT_EQ(set(LimitScope::Principal, "ann", {.rate = 5, .burst = 9}), LimitCode::Applied);

@@ -152,19 +152,21 @@ NodeMembers::Environment ClientServices::member_environment() {
 }
 
 AccessRequests::Environment ClientServices::access_environment() {
-  return {.log = environment_.engine,
-          .machine = environment_.ledger.access(),
-          .replies = environment_.replies,
-          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
-          .wall_ms = wall_ms,
-          .self =
-              [this](protocol::ConnectionId connection) {
-                return self_of(environment_.identities.connections(), connection);
-              },
-          .hash =
-              [this](std::string password, auto on_hashed) {
-                environment_.identities.hash_password(std::move(password), std::move(on_hashed));
-              }};
+  return {
+      .log = environment_.engine,
+      .machine = environment_.ledger.access(),
+      .replies = environment_.replies,
+      .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
+      .all_guard = [this] { return environment_.service.all_have(protocol::Feature::Safeguards); },
+      .wall_ms = wall_ms,
+      .self =
+          [this](protocol::ConnectionId connection) {
+            return self_of(environment_.identities.connections(), connection);
+          },
+      .hash =
+          [this](std::string password, auto on_hashed) {
+            environment_.identities.hash_password(std::move(password), std::move(on_hashed));
+          }};
 }
 
 NodeAudit::Environment ClientServices::audit_environment() {

@@ -66,6 +66,7 @@ class LimitsEngineTest : public testing::Test {
         .machine = *around.machine,
         .replies = around.replies,
         .all_have = [this] { return all_have_; },
+        .all_guard = [this] { return all_guard_; },
         .wall_ms = [this] { return now_ms_; },
         .proven = [](protocol::ConnectionId) { return std::string{"ann"}; },
         .subject = [&around](protocol::ConnectionId) { return &around.self; }});
@@ -145,6 +146,7 @@ class LimitsEngineTest : public testing::Test {
   static inline std::uint64_t numbers_ = 0;
   std::vector<Around> around_;
   bool all_have_ = true;
+  bool all_guard_ = true;
   std::uint64_t now_ms_ = kNow;
   EngineCluster cluster_;
 };

@@ -380,6 +380,9 @@ enum class ErrorCode : std::uint32_t {
 
   SessionTtlLimited = 6745,
   SafeguardsNotReady = 6746,
+  PruneNotOrdered = 6747,
+  PruneWaits = 6748,
+  PruneOrderRefused = 6749,
 
   ShmAbsent = 6690,
   ShmLayoutUnknown = 6691,

@@ -60,8 +60,9 @@ enum class Feature : std::uint64_t {
   // Between nodes whose turn is resident: the view, users and roles, limits, and notes of sessions
   // as entries of a device (locks/commands/entry_record.h).
   SystemRecords = 17179869184,
-  // Between nodes: limits of TTLs of sessions (security/limits/command.h), and grants of rights
-  // from session.choose on (security/roles/rights.h).
+  // LedgerOrders; between nodes: limits of TTLs of sessions and orders to prune
+  // (security/limits/command.h), and grants of rights from session.choose on
+  // (security/roles/rights.h).
   Safeguards = 274877906944,
   Audit = 1073741824,   // SessionDescribe, HolderDescribe; between nodes: entries that say who.
   Limits = 2147483648,  // LimitsGet, LimitsChange; between nodes: entries of limits and denials.

@@ -384,6 +384,15 @@ inline constexpr ErrorEntry kLimitErrors[] = {
     {ErrorCode::SafeguardsNotReady, "SafeguardsNotReady", StatusCode::Unavailable, ExitCode::Unavailable,
      "not all nodes of the cluster are known to have a release with this",
      "Upgrade all nodes, and start those that are down"},
+    {ErrorCode::PruneNotOrdered, "PruneNotOrdered", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "nobody has ordered to prune the ledger by these bounds",
+     "Order it with gcoordctl ledger prune; take the bounds from gcoordctl ledger prune --pending"},
+    {ErrorCode::PruneWaits, "PruneWaits", StatusCode::FailedPrecondition, ExitCode::Unavailable,
+     "the order to prune waits for a second person or for its time",
+     "Let somebody else run the same with --confirm, or run it again when its time has come"},
+    {ErrorCode::PruneOrderRefused, "PruneOrderRefused", StatusCode::PermissionDenied, ExitCode::Negative,
+     "this order to prune cannot be made or confirmed",
+     "Log in; let another person confirm; look at gcoordctl ledger prune --pending"},
 };
 
 // clang-format on

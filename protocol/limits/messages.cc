@@ -125,7 +125,8 @@ Result<LimitsOrder> decode_limits_order(std::span<const std::byte> payload) {
   auto command = reader.ok() && dry_run <= 1
                      ? security::decode_limit_command(payload.subspan(kOrderHeadBytes))
                      : std::nullopt;
-  const bool sound = command && !command->proven && command->now_ms == 0 &&
+  // Orders to prune come by a request of their own, which needs another right.
+  const bool sound = command && !command->prunes() && !command->proven && command->now_ms == 0 &&
                      (command->kind == security::LimitKind::Deny) == (order.duration_ms != 0) &&
                      (command->kind != security::LimitKind::Deny || command->denial.until_ms == 0);
   if (!sound) {

@@ -9,8 +9,9 @@ namespace gcoord::security {
 
 namespace {
 
-// Version 2: each limit has its longest TTL of sessions, 4, behind it. Only where some limit has
-// one, so that earlier releases read what they can.
+// Version 2: each limit has its longest TTL of sessions, 4, behind it, and orders to prune are
+// behind the denials. Only where there is one of either, so that earlier releases read what they
+// can.
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kSafeguardVersion = 2;
 
@@ -56,6 +57,39 @@ bool read_denials(ByteReader& reader, LimitTable& table) {
     Denial denial = read_denial(reader);
     if (!reader.ok() || !is_denial(scope, name) ||
         !add_row(table.denials, {scope, std::move(name)}, std::move(denial))) {
+      return false;
+    }
+  }
+  return reader.ok();
+}
+
+constexpr std::size_t kPruneBytesMin = 1 + 4 + 4 * 8 + 2 * (8 + 2);
+
+void write_prunes(ByteWriter& writer, const LimitTable& table) {
+  writer.integer(static_cast<std::uint32_t>(table.prunes.size()));
+  for (const auto& [bounds, order] : table.prunes) {
+    writer.integer(bounds.log);
+    write_prune(writer, bounds);
+    writer.text(order.who);
+    writer.integer(order.ordered_ms);
+    writer.text(order.confirmed_by);
+    writer.integer(order.confirmed_ms);
+  }
+}
+
+bool read_prunes(ByteReader& reader, LimitTable& table) {
+  const std::uint32_t count = reader.count(kPruneBytesMin, kPruneOrdersMax);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    PruneBounds bounds;
+    bounds.log = reader.integer<std::uint8_t>();
+    read_prune(reader, bounds);
+    PruneOrder order;
+    order.who = reader.text(kPruneWhoBytesMax);
+    order.ordered_ms = reader.integer<std::uint64_t>();
+    order.confirmed_by = reader.text(kPruneWhoBytesMax);
+    order.confirmed_ms = reader.integer<std::uint64_t>();
+    if (!reader.ok() || !is_prune(bounds, order) ||
+        !add_row(table.prunes, bounds, std::move(order))) {
       return false;
     }
   }
@@ -115,6 +149,9 @@ void LimitCpu::serialize(std::vector<std::byte>& bytes) const {
     writer.text(key.name);
     write_denial(writer, denial);
   }
+  if (version == kSafeguardVersion) {
+    write_prunes(writer, table_);
+  }
 }
 
 std::optional<LimitCpu> LimitCpu::parse(std::span<const std::byte> bytes) {
@@ -131,6 +168,7 @@ std::optional<LimitCpu> LimitCpu::parse(std::span<const std::byte> bytes) {
     table.numbers.push_back(reader.integer<std::uint64_t>());
   }
   const bool whole = read_limits(reader, version, table) && read_denials(reader, table) &&
+                     (version != kSafeguardVersion || read_prunes(reader, table)) &&
                      reader.complete() && is_sound(table) && version == version_of(table);
   return whole ? std::optional(std::move(state)) : std::nullopt;
 }

@@ -87,10 +87,45 @@ struct LimitKey {
 using Limits = std::map<LimitKey<LimitScope>, Limit>;
 using Denials = std::map<LimitKey<DenialScope>, Denial>;
 
+// Orders to prune the ledger that are kept, each for so long: one that nobody confirmed, and one
+// that may be carried out again and again.
+inline constexpr std::size_t kPruneOrdersMax = 64;
+inline constexpr std::uint64_t kPruneOrderMs = std::uint64_t{7} * 24 * 60 * 60 * 1'000;
+// Of who ordered and who confirmed: of a principal.
+inline constexpr std::size_t kPruneWhoBytesMax = 255;
+
+// What an order to prune is about (protocol/ledger/prune_messages.h), by which it is known.
+struct PruneBounds {
+  std::uint8_t log = 0;  // 0: shards, 1: the cluster log.
+  std::uint32_t shard = 0;
+  std::uint64_t below = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t age_ms = 0;
+
+  friend auto operator<=>(const PruneBounds& a, const PruneBounds& b) = default;
+};
+
+struct PruneOrder {
+  std::string who;  // The principal that ordered it.
+  std::uint64_t ordered_ms = 0;
+  std::string confirmed_by;  // Another one; empty: nobody yet.
+  std::uint64_t confirmed_ms = 0;
+
+  bool is_confirmed() const { return !confirmed_by.empty(); }
+
+  std::uint64_t until_ms() const { return ordered_ms + kPruneOrderMs; }
+
+  friend bool operator==(const PruneOrder& a, const PruneOrder& b) = default;
+};
+
+using PruneOrders = std::map<PruneBounds, PruneOrder>;
+
 struct LimitTable {
   std::uint64_t epoch = 0;  // Rises by one with every change; 0: there was none yet.
   Limits limits;
   Denials denials;
+  PruneOrders prunes;  // Feature::Safeguards.
   // Numbers of the last changes; the one at the end made `epoch`.
   std::deque<std::uint64_t> numbers;
 
@@ -103,6 +138,7 @@ bool has_safeguards(const LimitTable& table);
 // Whether a table may have it under this name.
 bool is_limit(LimitScope scope, std::string_view name, const Limit& limit);
 bool is_denial(DenialScope scope, std::string_view name);
+bool is_prune(const PruneBounds& bounds, const PruneOrder& order);
 
 // What the rows take as bytes.
 std::size_t row_bytes(const LimitTable& table);

@@ -26,7 +26,10 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       audit_(audit_environment(), audit_options()),
       limits_(environment_.ledger.limits(),
-              {limits_environment(), judge_environment(), environment_.metrics}),
+              {limits_environment(),
+               judge_environment(),
+               environment_.metrics,
+               environment_.options.ledger_prune_delay_ms}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
@@ -240,6 +243,10 @@ LedgerPruning::Environment ClientServices::pruning_environment() {
                                              },
                                          .cluster = {},
                                          .wake = environment_.wake};
+  // One person alone prunes only while nobody's rights are checked.
+  environment.permits = [this](const protocol::LedgerPrune& order) {
+    return gate_.requests.on() ? limits_.prunes().permits(order) : Status{};
+  };
   if (environment_.ledger.ledger().publishes()) {
     environment.cluster = [this](const auto& order, auto ended) {
       return environment_.ledger.ledger().prune(order, std::move(ended));

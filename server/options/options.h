@@ -152,6 +152,7 @@ struct NodeOptions {
   bool insecure = false;
   TlsChoices tls;
   ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
+  std::uint32_t ledger_prune_delay_ms = 24 * 60 * 60 * 1000;  // Of an order that nobody confirms.
   ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
   // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
   // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).

@@ -101,6 +101,7 @@ constexpr DemandRow kRows[] = {
     {RequestKind::HolderDescribe, Always, Name, LockReadDetails},
     {RequestKind::LimitsGet, Always, Cluster, AuthAdmin},
     {RequestKind::LimitsChange, Always, Cluster, AuthAdmin},
+    {RequestKind::LedgerOrders, Always, Cluster, LedgerPrune},
 };
 
 // clang-format on

@@ -218,7 +218,8 @@ inline void add_cluster(std::vector<Sample>& samples) {
                           SessionAttach,
                           AccessChange,
                           LimitsGet,
-                          LimitsChange}) {
+                          LimitsChange,
+                          LedgerOrders}) {
     samples.push_back(plain(kind));
   }
   samples.push_back({slot_of(LogLevels), protocol::encode_log_levels({"", ""})});

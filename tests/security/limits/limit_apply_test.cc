@@ -157,6 +157,53 @@ TEST_F(LimitApplyTest, OnlyALimitOfATtlIsOfTheSecondVersion) {
   EXPECT_FALSE(decode_limit_command(needless));
 }
 
+TEST_F(LimitApplyTest, AnOrderToPruneTakesTwoPersonsThatAreProven) {
+  const PruneBounds bounds{.shard = 3, .entries = 1'000};
+  const auto prune = [&](LimitKind kind, const std::string& who) {
+    LimitCommand made = command(kind, "");
+    made.prune = bounds;
+    made.who = who;
+    made.proven = !who.empty();
+    EXPECT_EQ(decode_limit_command(encode_limit_command(made)), made);
+    return apply(made);
+  };
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "bob"), LimitCode::PruneUnknown);
+  EXPECT_EQ(prune(LimitKind::OrderPrune, ""), LimitCode::PruneUnproven);
+  ASSERT_EQ(prune(LimitKind::OrderPrune, "ann"), LimitCode::Applied);
+  EXPECT_EQ(prune(LimitKind::OrderPrune, "bob"), LimitCode::PruneExists);
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "ann"), LimitCode::PruneSamePerson);
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, ""), LimitCode::PruneUnproven);
+  EXPECT_FALSE(state_.table().prunes.at(bounds).is_confirmed());
+  ASSERT_EQ(prune(LimitKind::ConfirmPrune, "bob"), LimitCode::Applied);
+  EXPECT_EQ(state_.table().prunes.at(bounds).confirmed_by, "bob");
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "cid"), LimitCode::PruneExists);
+  const std::vector<std::byte> whole = bytes();
+  EXPECT_EQ(whole.front(), std::byte{2});
+  EXPECT_EQ(LimitCpu::parse(whole), state_);
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    EXPECT_FALSE(LimitCpu::parse(std::span{whole}.first(cut))) << cut;
+  }
+  ASSERT_EQ(prune(LimitKind::CancelPrune, "cid"), LimitCode::Applied);
+  EXPECT_FALSE(has_safeguards(state_.table()));
+  EXPECT_EQ(prune(LimitKind::CancelPrune, "cid"), LimitCode::PruneUnknown);
+  ASSERT_EQ(prune(LimitKind::OrderPrune, "ann"), LimitCode::Applied);
+  now_ms_ += kPruneOrderMs;
+  EXPECT_EQ(set(LimitScope::Principal, "bob", {.locks = 1}), LimitCode::Applied);
+  EXPECT_TRUE(state_.table().prunes.empty()) << "it has ended";
+}
+
+TEST_F(LimitApplyTest, OrdersToPruneAreBounded) {
+  LimitCommand made = command(LimitKind::OrderPrune, "");
+  made.proven = true;
+  EXPECT_EQ(apply(made), LimitCode::PruneUnproven) << "without a bound";
+  for (std::size_t k = 0; k <= kPruneOrdersMax; ++k) {
+    made = command(LimitKind::OrderPrune, "");
+    made.proven = true;
+    made.prune.entries = k + 1;
+    EXPECT_EQ(apply(made), k < kPruneOrdersMax ? LimitCode::Applied : LimitCode::TableFull) << k;
+  }
+}
+
 TEST_F(LimitApplyTest, AStateIsItsBytesAndNothingElseIsOne) {
   EXPECT_TRUE(bytes().empty());
   ASSERT_EQ(set(LimitScope::Principal, "ann", {.rate = 5, .burst = 9}), LimitCode::Applied);

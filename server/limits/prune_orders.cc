@@ -153,12 +153,11 @@ void PruneOrders::change(const Asker& asker, const protocol::PruneOrdersQuery& q
 }
 
 void PruneOrders::propose(Change change) {
-  ++change.attempts;
+  const LimitCommand& command = change.command;
+  const protocol::RecordOrigin origin = environment_.replies.origin(change.asker.connection);
+  const auto record = limits_record(encode_limit_command(command), origin, command.now_ms);
   const std::uint64_t cookie = cookies_.next();
-  const std::vector<std::byte> record =
-      limits_record(encode_limit_command(change.command),
-                    environment_.replies.origin(change.asker.connection),
-                    change.command.now_ms);
+  ++change.attempts;
   changes_.emplace(cookie, std::move(change));
   environment_.log.propose(kLimitsShard, record, cookie);
 }

@@ -385,6 +385,12 @@ enum class ErrorCode : std::uint32_t {
   ClientCertificateForeign = 6738,
   PeerCertificateNoNode = 6739,
 
+  SessionTtlLimited = 6745,
+  SafeguardsNotReady = 6746,
+  PruneNotOrdered = 6747,
+  PruneWaits = 6748,
+  PruneOrderRefused = 6749,
+
   ShmAbsent = 6690,
   ShmLayoutUnknown = 6691,
   ShmExhausted = 6692,

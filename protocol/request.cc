@@ -72,6 +72,7 @@ constexpr KindName kKindNames[] = {
     {RequestKind::HolderDescribe, "holder_describe"},
     {RequestKind::LimitsGet, "limits_get"},
     {RequestKind::LimitsChange, "limits_change"},
+    {RequestKind::LedgerOrders, "ledger_orders"},
 };
 
 // By number: asked for every request that comes.

@@ -107,6 +107,10 @@ enum class RequestKind : std::uint16_t {
   // Limits and denials (protocol/limits/messages.h), with Feature::Limits.
   LimitsGet = 147,     // Payload: LimitsQuery. Reply payload: LimitsAnswer; extra = its epoch.
   LimitsChange = 148,  // Payload: LimitsOrder. Reply as of LimitsGet, without rows.
+  // Orders to prune the ledger, which need two persons or a delay
+  // (protocol/ledger/order_messages.h). Payload: PruneOrdersQuery. Reply payload:
+  // PruneOrdersAnswer. Feature::Safeguards.
+  LedgerOrders = 149,
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

@@ -399,6 +399,21 @@ inline constexpr ErrorEntry kLimitErrors[] = {
     {ErrorCode::DeniesSelf, "DeniesSelf", StatusCode::FailedPrecondition, ExitCode::Negative,
      "the denial would be of the client that makes it",
      "Make it as somebody else, over another connection; loopback is never denied, so that operators get in"},
+    {ErrorCode::SessionTtlLimited, "SessionTtlLimited", StatusCode::PermissionDenied, ExitCode::Negative,
+     "the session's TTL is longer than the client's identity may have",
+     "Open a session with a TTL up to the one that the answer names, or have the limit raised with gcoordctl limit set"},
+    {ErrorCode::SafeguardsNotReady, "SafeguardsNotReady", StatusCode::Unavailable, ExitCode::Unavailable,
+     "not all nodes of the cluster are known to have a release with this",
+     "Upgrade all nodes, and start those that are down"},
+    {ErrorCode::PruneNotOrdered, "PruneNotOrdered", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "nobody has ordered to prune the ledger by these bounds",
+     "Order it with gcoordctl ledger prune; take the bounds from gcoordctl ledger prune --pending"},
+    {ErrorCode::PruneWaits, "PruneWaits", StatusCode::FailedPrecondition, ExitCode::Unavailable,
+     "the order to prune waits for a second person or for its time",
+     "Let somebody else run the same with --confirm, or run it again when its time has come"},
+    {ErrorCode::PruneOrderRefused, "PruneOrderRefused", StatusCode::PermissionDenied, ExitCode::Negative,
+     "this order to prune cannot be made or confirmed",
+     "Log in; let another person confirm; look at gcoordctl ledger prune --pending"},
 };
 
 // clang-format on

@@ -221,6 +221,7 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::AccessChange:
     case RequestKind::LimitsGet:
     case RequestKind::LimitsChange:
+    case RequestKind::LedgerOrders:
       return true;
     default:
       return false;

@@ -96,6 +96,11 @@ void add_numbers(const ChangeVerb& verb) {
   command.add_option("--watches", limit.watches, "watches at each node")->type_name("N");
   command.add_option("--bytes", limit.bytes, "bytes of replies that are not read, at each node")
       ->type_name("N");
+  command
+      .add_option("--session-ttl-max",
+                  verb.flags.session_ttl_max,
+                  "longest TTL of sessions, 100ms to 24h; requests with a longer one get GC6745")
+      ->type_name("TIME");
 }
 
 void add_list(Command& group, Context& context, bool denials) {

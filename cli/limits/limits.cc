@@ -72,7 +72,8 @@ Json json_of(const Limit& limit) {
           {"locks", limit.locks},
           {"waiters", limit.waiters},
           {"watches", limit.watches},
-          {"bytes", std::to_string(limit.bytes)}};
+          {"bytes", std::to_string(limit.bytes)},
+          {"session_ttl_ms_max", limit.session_ttl_ms_max}};
 }
 
 Json json_of(const Denial& denial) {
@@ -97,21 +98,24 @@ Table table_of(const std::vector<Limit>& limits) {
                "LOCKS",
                "WAITERS",
                "WATCHES",
-               "BYTES"},
+               "BYTES",
+               "TTL"},
               {},
               {},
               {}};
   for (const Limit& limit : limits) {
-    table.rows.push_back({scope_name(limit.scope),
-                          limit.name,
-                          number_text(limit.rate),
-                          number_text(limit.burst),
-                          number_text(limit.connections),
-                          number_text(limit.sessions),
-                          number_text(limit.locks),
-                          number_text(limit.waiters),
-                          number_text(limit.watches),
-                          number_text(limit.bytes)});
+    table.rows.push_back(
+        {scope_name(limit.scope),
+         limit.name,
+         number_text(limit.rate),
+         number_text(limit.burst),
+         number_text(limit.connections),
+         number_text(limit.sessions),
+         number_text(limit.locks),
+         number_text(limit.waiters),
+         number_text(limit.watches),
+         number_text(limit.bytes),
+         limit.session_ttl_ms_max == 0 ? "-" : std::to_string(limit.session_ttl_ms_max) + " ms"});
   }
   return table;
 }
@@ -197,6 +201,21 @@ std::optional<std::uint64_t> denial_ms(Context& context, const std::string& text
   return std::nullopt;
 }
 
+// 0 where nothing is said. Nothing: the error has been printed.
+std::optional<std::uint32_t> session_ttl_ms(Context& context, const std::string& text) {
+  const auto ms = text.empty() ? std::optional<std::uint64_t>{0} : parse_milliseconds(text);
+  const bool fits =
+      ms &&
+      (text.empty() || (*ms >= security::kSessionTtlMsMin && *ms <= security::kSessionTtlMsMax));
+  if (fits) {
+    return static_cast<std::uint32_t>(*ms);
+  }
+  context.refuse(protocol::make_error(
+      protocol::ErrorCode::OptionInvalid,
+      "--session-ttl-max '" + text + "' is not a time from 100ms to 24h; write 30s or 5m"));
+  return std::nullopt;
+}
+
 }  // namespace
 
 int change_limits(Context& context, const LimitFlags& flags) {
@@ -213,7 +232,12 @@ int change_limits(Context& context, const LimitFlags& flags) {
   if (!duration_ms) {
     return context.exit_code();
   }
+  const auto ttl_ms = session_ttl_ms(context, flags.session_ttl_max);
+  if (!ttl_ms) {
+    return context.exit_code();
+  }
   change.duration_ms = *duration_ms;
+  change.limit.session_ttl_ms_max = *ttl_ms;
   flags.change.fill(change);
   auto client = context.connect();
   if (!client) {

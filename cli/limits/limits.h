@@ -23,7 +23,8 @@ struct LimitFlags {
   client::LimitsAction action = client::LimitsAction::Set;
   LimitSubjectFlags subject;
   client::Limit limit;
-  std::string duration;  // Of a denial.
+  std::string session_ttl_max;  // A time; empty: no limit.
+  std::string duration;         // Of a denial.
   std::string reason;
   ChangeFlags change;
 };

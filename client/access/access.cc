@@ -97,8 +97,9 @@ constexpr StateRequest<AccessReport> kGet{
 constexpr StateRequest<AccessReport> kChange{
     protocol::RequestKind::AccessChange, "users and roles", "access", read_report};
 
-// The grants of all words, those of one prefix put together.
-Result<std::vector<security::Grant>> grants_of(const AccessChange& change) {
+// The grants of all words, those of one prefix put together. `earlier`: the cluster's release knows
+// fewer rights, so "admin" is all that it knows; a right that is named is sent as it is.
+Result<std::vector<security::Grant>> grants_of(const AccessChange& change, bool earlier) {
   std::vector<security::Grant> grants;
   for (const AccessGrant& each : change.grants) {
     std::string error;
@@ -110,7 +111,13 @@ Result<std::vector<security::Grant>> grants_of(const AccessChange& change) {
     if (!made) {
       return failure(ErrorCode::GrantInvalid, error);
     }
-    for (const security::Grant& grant : *made) {
+    const auto is_later = [](const std::string& word) {
+      const auto right = security::parse_right(word);
+      return right && (security::bit_of(*right) & security::kEarlierRights) == 0;
+    };
+    const bool only_known = earlier && std::ranges::none_of(each.rights, is_later);
+    for (security::Grant grant : *made) {
+      grant.rights &= only_known ? security::kEarlierRights : security::kAllRights;
       security::add_grant(grants, grant);
     }
   }
@@ -126,7 +133,7 @@ bool is_too_long(const AccessChange& change) {
          std::ranges::any_of(change.roles, long_role);
 }
 
-Result<protocol::AccessOrder> order_of(const AccessChange& change) {
+Result<protocol::AccessOrder> order_of(const AccessChange& change, bool earlier) {
   if (change.action < AccessAction::UserAdd || change.action > AccessAction::Disable) {
     return failure(ErrorCode::OptionInvalid, "the action");
   }
@@ -136,7 +143,7 @@ Result<protocol::AccessOrder> order_of(const AccessChange& change) {
   if (change.password.size() > protocol::kPasswordBytesMax) {
     return failure(ErrorCode::PasswordInvalid, "it is too long");
   }
-  auto grants = grants_of(change);
+  auto grants = grants_of(change, earlier);
   if (!grants.ok()) {
     return grants.status();
   }
@@ -181,8 +188,8 @@ void send_change(const std::shared_ptr<SentChange>& sent);
 bool put_off(const std::shared_ptr<SentChange>& sent, const Answer& answer) {
   Core& core = sent->core;
   const TimePoint again = core.clock().now() + kReadyAgain;
-  const bool early =
-      answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::AccessNotReady);
+  const auto detail = static_cast<ErrorCode>(answer.status.detail());
+  const bool early = detail == ErrorCode::AccessNotReady || detail == ErrorCode::SafeguardsNotReady;
   if (!early || again >= sent->deadline) {
     return false;
   }
@@ -228,7 +235,9 @@ void access(Core& core, const AccessQuery& query, Callback<Result<AccessReport>>
 void change_access(Core& core,
                    const AccessChange& change,
                    Callback<Result<AccessReport>> callback) {
-  auto order = order_of(change);
+  // Before the first Welcome there is nothing to go by.
+  const bool earlier = core.shard_count() != 0 && !core.has(protocol::Feature::Safeguards);
+  auto order = order_of(change, earlier);
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }

@@ -3,6 +3,7 @@
 #include "client/core/blocking.h"
 #include "client/core/future_of.h"
 #include "client/ledger/prune.h"
+#include "client/ledger/prune_orders.h"
 #include "client/ledger/save_snapshot.h"
 #include "client/net/failure.h"
 #include "client/reads/lookups.h"
@@ -112,6 +113,12 @@ Status Client::read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes
     last = piece.value().last;
   }
   return {};
+}
+
+Result<PruneOrdersReport> Client::prune_orders(const PruneOrderChange& change) {
+  return await<Result<PruneOrdersReport>>(*impl_->core(), [&](auto callback) {
+    client::prune_orders(*impl_->core(), change, std::move(callback));
+  });
 }
 
 Result<LedgerPruned> Client::prune_ledger(std::uint32_t node_id, const LedgerPruning& order) {

@@ -1,15 +1,13 @@
 #include "client/ledger/prune.h"
 
 #include "client/net/failure.h"
-#include "protocol/ledger/prune_messages.h"
 #include "protocol/lock_messages.h"
 
 #include <utility>
 
 namespace gcoord::client {
-namespace {
 
-protocol::LedgerPrune request_of(const LedgerPruning& order) {
+protocol::LedgerPrune prune_request(const LedgerPruning& order) {
   const auto log = order.cluster_log ? protocol::LedgerLog::Cluster : protocol::LedgerLog::Shards;
   return {.log = log,
           .shard = order.shard.value_or(order.cluster_log ? 0 : protocol::kAllShards),
@@ -18,6 +16,8 @@ protocol::LedgerPrune request_of(const LedgerPruning& order) {
           .bytes = order.bytes_kept,
           .age_ms = order.age_ms};
 }
+
+namespace {
 
 Result<LedgerPruned> pruned_of(const Answer& answer) {
   if (!answer.status.ok()) {
@@ -40,7 +40,7 @@ void prune_ledger(Core& core,
                   const LedgerPruning& order,
                   Callback<Result<LedgerPruned>> callback) {
   OperationPtr operation = node_operation(core, protocol::RequestKind::LedgerPrune, node);
-  operation->payload = protocol::text_of(protocol::encode_ledger_prune(request_of(order)));
+  operation->payload = protocol::text_of(protocol::encode_ledger_prune(prune_request(order)));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(pruned_of(answer));
   };

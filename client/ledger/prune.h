@@ -4,8 +4,12 @@
 
 #include "client/core/calls.h"
 #include "gcoord/ledger.h"
+#include "protocol/ledger/prune_messages.h"
 
 namespace gcoord::client {
+
+// As nodes take it.
+protocol::LedgerPrune prune_request(const LedgerPruning& order);
 
 void prune_ledger(Core& core,
                   NodeId node,

@@ -27,7 +27,8 @@ Limit limit_of(const protocol::LimitRow& row) {
           .locks = limit.locks,
           .waiters = limit.waiters,
           .watches = limit.watches,
-          .bytes = limit.bytes};
+          .bytes = limit.bytes,
+          .session_ttl_ms_max = limit.session_ttl_ms};
 }
 
 Denial denial_of(const protocol::DenialRow& row) {
@@ -84,7 +85,8 @@ void add_limit(LimitCommand& command, const LimitsChange& change) {
                      .locks = limit.locks,
                      .waiters = limit.waiters,
                      .watches = limit.watches,
-                     .bytes = limit.bytes};
+                     .bytes = limit.bytes,
+                     .session_ttl_ms = limit.session_ttl_ms_max};
   }
 }
 

@@ -65,6 +65,10 @@ std::vector<std::byte> encode_limits_answer(const LimitsAnswer& answer) {
     writer.text(key.name);
     security::write_denial(writer, denial);
   }
+  // Behind what earlier releases read.
+  for (const auto& [key, limit] : answer.limits) {
+    writer.integer(limit.session_ttl_ms);
+  }
   return bytes;
 }
 
@@ -91,6 +95,11 @@ Result<LimitsAnswer> decode_limits_answer(std::span<const std::byte> payload) {
     row.second = security::read_denial(reader);
     answer.denials.push_back(std::move(row));
   }
+  if (reader.ok() && !reader.complete()) {
+    for (LimitRow& row : answer.limits) {
+      row.second.session_ttl_ms = reader.integer<std::uint32_t>();
+    }
+  }
   if (!reader.ok()) {
     return malformed("limits");
   }
@@ -116,7 +125,8 @@ Result<LimitsOrder> decode_limits_order(std::span<const std::byte> payload) {
   auto command = reader.ok() && dry_run <= 1
                      ? security::decode_limit_command(payload.subspan(kOrderHeadBytes))
                      : std::nullopt;
-  const bool sound = command && !command->proven && command->now_ms == 0 &&
+  // Orders to prune come by a request of their own, which needs another right.
+  const bool sound = command && !command->prunes() && !command->proven && command->now_ms == 0 &&
                      (command->kind == security::LimitKind::Deny) == (order.duration_ms != 0) &&
                      (command->kind != security::LimitKind::Deny || command->denial.until_ms == 0);
   if (!sound) {

@@ -37,7 +37,8 @@ using LimitRow = std::pair<security::LimitKey<security::LimitScope>, security::L
 using DenialRow = std::pair<security::LimitKey<security::DenialScope>, security::Denial>;
 
 // The state of an epoch, and the rows that were wanted. Payload: epoch 8, more 1, limit count 4,
-// denial count 4, rows 4 and limits (scope 1, name, limit), rows 4 and denials (the same).
+// denial count 4, rows 4 and limits (scope 1, name, limit), rows 4 and denials (the same); with
+// Feature::Safeguards then the longest TTL of sessions of each of the limits, 4 bytes each.
 struct LimitsAnswer {
   std::uint64_t epoch = 0;
   bool more = false;  // Rows were left out behind the last one.

@@ -5,7 +5,10 @@
 // where it is applied. Bytes are never renumbered: kind 1, version 1, expected 8, number 8, proven
 // 1, now_ms 8, who, scope 1, name, then of Set: the limit (rate, burst, connections, sessions,
 // locks, waiters, watches 4 each, bytes 8), of Deny: until_ms 8, reason; a text is a length of 2
-// and its bytes. Pure functions; thread-safe.
+// and its bytes. Version 2 is what releases without protocol::Feature::Safeguards do not know, and
+// only that: a limit with the longest TTL of sessions, 4, behind it; and the kinds from OrderPrune
+// on, with log 1 for the scope, no name, and then shard 4, below 8, entries 8, bytes 8, age_ms 8.
+// Pure functions; thread-safe.
 #pragma once
 
 #include "security/limits/limit_table.h"
@@ -30,6 +33,10 @@ enum class LimitKind : std::uint8_t {
   Remove = 2,  // limit_scope, name.
   Deny = 3,    // denial_scope, name, denial.
   Allow = 4,   // denial_scope, name.
+  // Orders to prune the ledger: prune, and who, that must be proven.
+  OrderPrune = 5,
+  ConfirmPrune = 6,  // By another principal than the one that ordered it.
+  CancelPrune = 7,
 };
 
 struct LimitCommand {
@@ -45,6 +52,14 @@ struct LimitCommand {
   std::string name;
   Limit limit;
   Denial denial;
+  PruneBounds prune;
+
+  // Whether only nodes with Feature::Safeguards can apply it.
+  bool is_safeguard() const {
+    return prunes() || (kind == LimitKind::Set && limit.session_ttl_ms != 0);
+  }
+
+  bool prunes() const { return kind >= LimitKind::OrderPrune && kind <= LimitKind::CancelPrune; }
 
   bool denies() const { return kind == LimitKind::Deny || kind == LimitKind::Allow; }
 
@@ -61,10 +76,13 @@ std::vector<std::byte> encode_limit_command(const LimitCommand& command);
 // applied.
 std::optional<LimitCommand> decode_limit_command(std::span<const std::byte> bytes);
 
-// Parts of the above that requests and states have, too.
+// Parts of the above that requests and states have, too. A limit without the TTL of version 2.
 void write_limit(ByteWriter& writer, const Limit& limit);
 Limit read_limit(ByteReader& reader);
 void write_denial(ByteWriter& writer, const Denial& denial);
 Denial read_denial(ByteReader& reader);
+// Without the log.
+void write_prune(ByteWriter& writer, const PruneBounds& bounds);
+void read_prune(ByteReader& reader, PruneBounds& bounds);
 
 }  // namespace gcoord::security

@@ -21,6 +21,7 @@ void add_limit(Facts& facts, const Limit& limit) {
   add_number(facts, "waiters", limit.waiters);
   add_number(facts, "watches", limit.watches);
   add_number(facts, "bytes", limit.bytes);
+  add_number(facts, "session_ttl_ms", limit.session_ttl_ms);
 }
 
 }  // namespace
@@ -35,6 +36,12 @@ std::string_view limit_kind_name(LimitKind kind) {
       return "deny_add";
     case LimitKind::Allow:
       return "deny_remove";
+    case LimitKind::OrderPrune:
+      return "prune_order";
+    case LimitKind::ConfirmPrune:
+      return "prune_confirm";
+    case LimitKind::CancelPrune:
+      return "prune_cancel";
   }
   return "unknown";
 }
@@ -65,12 +72,32 @@ std::string_view denial_scope_name(DenialScope scope) {
   return "unknown";
 }
 
+Facts prune_facts(const PruneBounds& bounds) {
+  constexpr std::uint32_t kEachShard = 0xffff'ffff;
+  Facts facts;
+  facts.emplace_back("log", bounds.log == 1 ? "cluster" : "shards");
+  if (bounds.log != 1) {
+    facts.emplace_back("shard", bounds.shard == kEachShard ? "all" : std::to_string(bounds.shard));
+  }
+  add_number(facts, "below", bounds.below);
+  add_number(facts, "entries", bounds.entries);
+  add_number(facts, "bytes", bounds.bytes);
+  add_number(facts, "age_ms", bounds.age_ms);
+  return facts;
+}
+
 Facts limit_command_facts(const LimitCommand& command) {
   Facts facts;
   facts.emplace_back("kind", limit_kind_name(command.kind));
-  facts.emplace_back(command.denies() ? denial_scope_name(command.denial_scope)
-                                      : limit_scope_name(command.limit_scope),
-                     command.name);
+  if (command.prunes()) {
+    for (auto& fact : prune_facts(command.prune)) {
+      facts.push_back(std::move(fact));
+    }
+  } else {
+    facts.emplace_back(command.denies() ? denial_scope_name(command.denial_scope)
+                                        : limit_scope_name(command.limit_scope),
+                       command.name);
+  }
   if (command.kind == LimitKind::Set) {
     add_limit(facts, command.limit);
   } else if (command.kind == LimitKind::Deny) {

@@ -15,6 +15,9 @@ std::string_view limit_kind_name(LimitKind kind);
 std::string_view limit_scope_name(LimitScope scope);
 std::string_view denial_scope_name(DenialScope scope);
 
+// The bounds of an order to prune.
+std::vector<std::pair<std::string, std::string>> prune_facts(const PruneBounds& bounds);
+
 // For the ledger's audit: "kind" first, integers decimal.
 std::vector<std::pair<std::string, std::string>> limit_command_facts(const LimitCommand& command);
 

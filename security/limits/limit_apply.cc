@@ -13,6 +13,42 @@ bool is_duration(const LimitCommand& command) {
          command.now_ms < (std::uint64_t{1} << 48);
 }
 
+LimitCode confirm(PruneOrder& order, const LimitCommand& command) {
+  if (order.who == command.who) {
+    return LimitCode::PruneSamePerson;
+  }
+  if (order.is_confirmed()) {
+    return LimitCode::PruneExists;
+  }
+  order.confirmed_by = command.who;
+  order.confirmed_ms = command.now_ms;
+  return is_prune(command.prune, order) ? LimitCode::Applied : LimitCode::PruneUnproven;
+}
+
+LimitCode change_prune(LimitTable& table, const LimitCommand& command) {
+  const auto found = table.prunes.find(command.prune);
+  const bool known = found != table.prunes.end();
+  if (!command.proven) {
+    return LimitCode::PruneUnproven;
+  }
+  if (command.kind == LimitKind::OrderPrune) {
+    const PruneOrder order{.who = command.who, .ordered_ms = command.now_ms};
+    if (!is_prune(command.prune, order)) {
+      return LimitCode::PruneUnproven;
+    }
+    return table.prunes.emplace(command.prune, order).second ? LimitCode::Applied
+                                                             : LimitCode::PruneExists;
+  }
+  if (!known) {
+    return LimitCode::PruneUnknown;
+  }
+  if (command.kind == LimitKind::ConfirmPrune) {
+    return confirm(found->second, command);
+  }
+  table.prunes.erase(found);
+  return LimitCode::Applied;
+}
+
 LimitCode change(LimitTable& table, const LimitCommand& command) {
   switch (command.kind) {
     case LimitKind::Set:
@@ -34,13 +70,17 @@ LimitCode change(LimitTable& table, const LimitCommand& command) {
       return table.denials.erase({command.denial_scope, command.name}) != 0
                  ? LimitCode::Applied
                  : LimitCode::DenialUnknown;
+    case LimitKind::OrderPrune:
+    case LimitKind::ConfirmPrune:
+    case LimitKind::CancelPrune:
+      return change_prune(table, command);
   }
   return LimitCode::Malformed;
 }
 
 bool is_full(const LimitTable& table) {
   return table.limits.size() > kLimitsMax || table.denials.size() > kDenialsMax ||
-         row_bytes(table) > kLimitTableBytesMax;
+         table.prunes.size() > kPruneOrdersMax || row_bytes(table) > kLimitTableBytesMax;
 }
 
 }  // namespace
@@ -52,6 +92,8 @@ LimitCode apply(LimitTable& table, const LimitCommand& command) {
   LimitTable changed = table;
   std::erase_if(changed.denials,
                 [&](const auto& row) { return row.second.until_ms <= command.now_ms; });
+  std::erase_if(changed.prunes,
+                [&](const auto& row) { return row.second.until_ms() <= command.now_ms; });
   const LimitCode code = change(changed, command);
   if (code != LimitCode::Applied) {
     return code;

@@ -1,8 +1,8 @@
 // The effect of one command on the table of limits.
 //
 // Deterministic: it looks at the table and the command only. A command that is refused changes
-// nothing; one that is taken raises the epoch by one, and takes denials out that have ended by the
-// command's time. Pure; thread-safe.
+// nothing; one that is taken raises the epoch by one, and takes denials and orders to prune out
+// that have ended by the command's time. Pure; thread-safe.
 #pragma once
 
 #include "security/limits/command.h"
@@ -20,7 +20,11 @@ enum class LimitCode : std::uint8_t {
   LimitUnknown,
   DenialInvalid,
   DenialUnknown,
-  TableFull,  // More than kLimitsMax, kDenialsMax or kLimitTableBytesMax.
+  PruneExists,      // There is such an order, or somebody has confirmed it.
+  PruneUnknown,     // There is no such order.
+  PruneSamePerson,  // Who ordered it confirms it.
+  PruneUnproven,    // Nobody is proven to order it, or its bounds are none.
+  TableFull,        // More than kLimitsMax, kDenialsMax, kPruneOrdersMax or kLimitTableBytesMax.
 };
 
 LimitCode apply(LimitTable& table, const LimitCommand& command);

@@ -31,6 +31,10 @@ inline constexpr std::uint32_t kRateMax = 100'000'000;
 inline constexpr std::uint64_t kDenialMsMin = 1'000;
 inline constexpr std::uint64_t kDenialMsMax = std::uint64_t{30} * 24 * 60 * 60 * 1'000;
 
+// Of the longest TTL of a session: as short and as long as nodes take one (protocol/limits.h).
+inline constexpr std::uint32_t kSessionTtlMsMin = 100;
+inline constexpr std::uint32_t kSessionTtlMsMax = 24u * 60 * 60 * 1'000;
+
 // Names that stand for more than one principal.
 inline constexpr std::string_view kEachName = "*";    // Each that has no limit of its own.
 inline constexpr std::string_view kNobodyName = "-";  // Each address that has proven nobody.
@@ -52,6 +56,7 @@ struct Limit {
   std::uint32_t waiters = 0;
   std::uint32_t watches = 0;
   std::uint64_t bytes = 0;
+  std::uint32_t session_ttl_ms = 0;  // The longest TTL of a session. Feature::Safeguards.
 
   friend bool operator==(const Limit& a, const Limit& b) = default;
 };
@@ -82,19 +87,58 @@ struct LimitKey {
 using Limits = std::map<LimitKey<LimitScope>, Limit>;
 using Denials = std::map<LimitKey<DenialScope>, Denial>;
 
+// Orders to prune the ledger that are kept, each for so long: one that nobody confirmed, and one
+// that may be carried out again and again.
+inline constexpr std::size_t kPruneOrdersMax = 64;
+inline constexpr std::uint64_t kPruneOrderMs = std::uint64_t{7} * 24 * 60 * 60 * 1'000;
+// Of who ordered and who confirmed: of a principal.
+inline constexpr std::size_t kPruneWhoBytesMax = 255;
+
+// What an order to prune is about (protocol/ledger/prune_messages.h), by which it is known.
+struct PruneBounds {
+  std::uint8_t log = 0;  // 0: shards, 1: the cluster log.
+  std::uint32_t shard = 0;
+  std::uint64_t below = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t age_ms = 0;
+
+  friend auto operator<=>(const PruneBounds& a, const PruneBounds& b) = default;
+};
+
+struct PruneOrder {
+  std::string who;  // The principal that ordered it.
+  std::uint64_t ordered_ms = 0;
+  std::string confirmed_by;  // Another one; empty: nobody yet.
+  std::uint64_t confirmed_ms = 0;
+
+  bool is_confirmed() const { return !confirmed_by.empty(); }
+
+  std::uint64_t until_ms() const { return ordered_ms + kPruneOrderMs; }
+
+  friend bool operator==(const PruneOrder& a, const PruneOrder& b) = default;
+};
+
+using PruneOrders = std::map<PruneBounds, PruneOrder>;
+
 struct LimitTable {
   std::uint64_t epoch = 0;  // Rises by one with every change; 0: there was none yet.
   Limits limits;
   Denials denials;
+  PruneOrders prunes;  // Feature::Safeguards.
   // Numbers of the last changes; the one at the end made `epoch`.
   std::deque<std::uint64_t> numbers;
 
   friend bool operator==(const LimitTable& a, const LimitTable& b) = default;
 };
 
+// Whether something in the table is unknown to releases without protocol::Feature::Safeguards.
+bool has_safeguards(const LimitTable& table);
+
 // Whether a table may have it under this name.
 bool is_limit(LimitScope scope, std::string_view name, const Limit& limit);
 bool is_denial(DenialScope scope, std::string_view name);
+bool is_prune(const PruneBounds& bounds, const PruneOrder& order);
 
 // What the rows take as bytes.
 std::size_t row_bytes(const LimitTable& table);

@@ -47,6 +47,10 @@ constexpr std::array kRows = {
     RightRow{Right::GroupRead, "group.read", kOverNames, "see who is in a group"},
     RightRow{Right::AuthAdmin, "auth.admin", kOfCluster, "change users and roles"},
     RightRow{Right::LogAdmin, "log.admin", kOfCluster, "change the levels of nodes' logs"},
+    RightRow{Right::SessionChoose,
+             "session.choose",
+             kOfCluster,
+             "open sessions under ids of one's own choice"},
 };
 
 consteval bool has_row(Right right) {

@@ -43,9 +43,10 @@ enum class Right : std::uint8_t {
   GroupRead = 25,
   AuthAdmin = 26,
   LogAdmin = 27,
+  SessionChoose = 28,
 };
 
-inline constexpr std::uint32_t kRightCount = 28;
+inline constexpr std::uint32_t kRightCount = 29;
 
 using RightMask = std::uint64_t;
 
@@ -54,6 +55,10 @@ constexpr RightMask bit_of(Right right) {
 }
 
 inline constexpr RightMask kAllRights = (RightMask{1} << kRightCount) - 1;
+
+// Rights that releases without protocol::Feature::Safeguards know. They refuse a command that
+// grants another one, so none is proposed before all nodes know it.
+inline constexpr RightMask kEarlierRights = (RightMask{1} << 28) - 1;
 
 struct RightRow {
   Right right{};

@@ -49,6 +49,21 @@ std::set<std::string_view> admin_roles(const AccessTable& table) {
 
 }  // namespace
 
+std::vector<std::string_view> roles_that_chose_sessions(const AccessTable& table) {
+  std::vector<std::string_view> found;
+  for (const auto& [name, role] : table.roles) {
+    RightMask everywhere = 0;
+    for (const Grant& grant : role.grants) {
+      everywhere |= grant.prefix.empty() ? grant.rights : 0;
+    }
+    if ((everywhere & bit_of(Right::SessionReadAll)) != 0 &&
+        (everywhere & bit_of(Right::SessionChoose)) == 0) {
+      found.push_back(name);
+    }
+  }
+  return found;
+}
+
 std::size_t bytes_of(std::string_view name, const User& user) {
   return kUserFixedBytes + name.size() + user.verifier.bytes.size() + bytes_of_texts(user.roles);
 }

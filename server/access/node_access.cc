@@ -1,7 +1,12 @@
 #include "server/access/node_access.h"
 
+#include "common/text/printable.h"
 #include "server/access/recovery_file.h"
 #include "server/platform/operator_log.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -34,6 +39,28 @@ NodeAccess::NodeAccess(AccessMachine& machine,
   enabled_ = machine_.table().enabled;
   recoveries_ = machine_.table().recoveries;
   machine_.set_listener(this);
+  warn_of_choosers();
+}
+
+void NodeAccess::warn_of_choosers() {
+  constexpr std::size_t kNamesMax = 8;
+  const security::AccessTable& table = machine_.table();
+  std::string names;
+  if (table.enabled) {
+    const auto roles = security::roles_that_chose_sessions(table);
+    for (std::size_t k = 0; k < std::min(roles.size(), kNamesMax); ++k) {
+      names += (k == 0 ? "" : ", ") + shown(roles[k]);
+    }
+    names += roles.size() > kNamesMax ? " and others" : "";
+  }
+  if (names != choosers_ && !names.empty()) {
+    log_warning(LogComponent::Node,
+                "these roles have session.read.all without session.choose, so their users cannot "
+                "choose the ids of sessions any more: {}; gcoordctl role grant ROLE session.choose "
+                "lets them",
+                names);
+  }
+  choosers_ = std::move(names);
 }
 
 // In the node's log, beside the ledger's entry.
@@ -50,6 +77,7 @@ void NodeAccess::on_access() {
              table.enabled ? "checked from now on" : "not checked any more");
   }
   enabled_ = table.enabled;
+  warn_of_choosers();
 }
 
 void NodeAccess::on_access_decided(std::uint64_t cookie, security::AccessCode code) {

@@ -56,6 +56,9 @@ class NodeAccess final : public AccessListener {
   void on_recovery_message(NodeId from, std::span<const std::byte> message) override;
 
  private:
+  // Says once which roles lost the choice of sessions' ids to a right of its own.
+  void warn_of_choosers();
+
   AccessMachine& machine_;
   AccessRequests requests_;
   FirstRights first_;
@@ -64,6 +67,7 @@ class NodeAccess final : public AccessListener {
   // As the node's log has said it.
   bool enabled_ = false;
   std::uint64_t recoveries_ = 0;
+  std::string choosers_;
 };
 
 }  // namespace gcoord::server

@@ -9,6 +9,7 @@
 #include "server/access/command_errors.h"
 #include "server/interfaces/replies.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,6 +33,14 @@ using security::AccessTable;
 security::Verifier some_verifier() {
   constexpr std::size_t kBytes = 128;
   return {.algorithm = 1, .bytes = std::vector<std::byte>(kBytes)};
+}
+
+// Whether earlier releases would refuse the command. What it takes away they take away alike.
+bool grants_later_right(const AccessOrder& order) {
+  return order.kind != AccessKind::RoleRevoke &&
+         std::ranges::any_of(order.grants, [](const security::Grant& grant) {
+           return (grant.rights & ~security::kEarlierRights & security::kAllRights) != 0;
+         });
 }
 
 struct Password {
@@ -234,6 +243,9 @@ Status AccessRequests::check(const Asker& asker, const AccessOrder& order) const
   }
   if (!takes || (table.epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::AccessNotReady);
+  }
+  if (grants_later_right(order) && !environment_.all_guard()) {
+    return protocol::make_error(ErrorCode::SafeguardsNotReady);
   }
   if (order.kind == AccessKind::Enable) {
     const auto rights = security::rights_of(table, proven(asker));

@@ -40,6 +40,9 @@ class AccessRequests {
     const AccessMachine& machine;
     protocol::ReplySink& replies;
     std::function<bool()> all_have;  // Whether all nodes have Feature::Roles.
+    // The same of Feature::Safeguards, without which a node refuses grants of rights that it does
+    // not know.
+    std::function<bool()> all_guard;
     std::function<std::uint64_t()> wall_ms;
     // Who a connection has proven to be, and by what. None: nobody proves anything.
     std::function<protocol::AccessSelf(protocol::ConnectionId)> self;

@@ -105,6 +105,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
     // The first that saw the frame which follows the one with that sequence unfinished; 0: none.
     std::uint64_t begun_since = 0;
     std::uint64_t begun_after = 0;
+    // Of the first sweep with an unsettled place; 0: there was none.
+    std::uint64_t unsettled_since = 0;
   };
 
   // Who is at the other end, for the log.
@@ -155,6 +157,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   bool open() const { return socket_->open(); }
 
   const ConnectionAccount::Share& share() const { return share_; }
+
+  // Its place is its own now (ConnectionAccount::admit_to_prove).
+  void settle() { share_.settle(); }
 
   // What an I/O thread has prepared of the request that on_request is being called for; nullptr:
   // nothing.

@@ -80,6 +80,18 @@ ConnectionAccount::Verdict ConnectionAccount::judge(const ClientSource& source,
   return left > kept ? Verdict::Admitted : Verdict::NodeFull;
 }
 
+// Under the mutex.
+ConnectionAccount::Share ConnectionAccount::take_place(const ClientSource& source) {
+  auto& sums = sources_[source.bits];
+  if (sums == nullptr) {
+    sums = std::make_shared<SourceSums>();
+    sums->source = source;
+  }
+  sums->connections.fetch_add(1, std::memory_order_relaxed);
+  connections_.fetch_add(1, std::memory_order_relaxed);
+  return Share(*this, sums);
+}
+
 ConnectionAccount::Admission ConnectionAccount::admit(const ClientSource& source) {
   const std::lock_guard lock(mutex_);
   const auto found = sources_.find(source.bits);
@@ -88,14 +100,31 @@ ConnectionAccount::Admission ConnectionAccount::admit(const ClientSource& source
   if (verdict != Verdict::Admitted) {
     return {verdict, Share{}};
   }
-  auto& sums = sources_[source.bits];
-  if (sums == nullptr) {
-    sums = std::make_shared<SourceSums>();
-    sums->source = source;
+  return {verdict, take_place(source)};
+}
+
+// Whoever fills its source's places does not shut out an operator behind the same address.
+ConnectionAccount::Admission ConnectionAccount::admit_to_prove(const ClientSource& source) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t operators = limits_.operators();
+  const std::size_t of_host = source.loopback ? 0 : limits_.reserve() / 2 - operators;
+  const auto found = sources_.find(source.bits);
+  const std::size_t own = found == sources_.end() ? 0 : found->second->unsettled;
+  const bool full = connection_count() + of_host >= limits_.connections_max;
+  if (full || unsettled_ >= operators || own >= std::max<std::size_t>(1, operators / 4)) {
+    return {Verdict::NodeFull, Share{}};
   }
-  sums->connections.fetch_add(1, std::memory_order_relaxed);
-  connections_.fetch_add(1, std::memory_order_relaxed);
-  return {verdict, Share(*this, sums)};
+  Share share = take_place(source);
+  share.unsettled_ = true;
+  ++share.source_->unsettled;
+  ++unsettled_;
+  return {Verdict::Admitted, std::move(share)};
+}
+
+void ConnectionAccount::settle(SourceSums& source) {
+  const std::lock_guard lock(mutex_);
+  --source.unsettled;
+  --unsettled_;
 }
 
 void ConnectionAccount::leave(SourceSums& source) {
@@ -152,10 +181,17 @@ bool ConnectionAccount::Share::half_full() const {
   return half;
 }
 
+void ConnectionAccount::Share::settle() {
+  if (std::exchange(unsettled_, false)) {
+    account_->settle(*source_);
+  }
+}
+
 void ConnectionAccount::Share::give_back() {
   if (account_ == nullptr) {
     return;
   }
+  settle();
   for (std::size_t kind = 0; kind < kHeldKinds; ++kind) {
     hold(static_cast<HeldBytes>(kind), 0);
   }
@@ -168,6 +204,7 @@ void ConnectionAccount::Share::swap(Share& other) noexcept {
   std::swap(account_, other.account_);
   std::swap(source_, other.source_);
   std::swap(held_, other.held_);
+  std::swap(unsettled_, other.unsettled_);
 }
 
 }  // namespace gcoord::server

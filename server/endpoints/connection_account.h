@@ -53,6 +53,9 @@ struct AccountLimits {
   // Places that only this host and sources with few connections get; the last half of them only
   // this host.
   std::size_t reserve() const { return connections_max / 16; }
+
+  // Of those of this host the places that operators from elsewhere get, too (admit_to_prove).
+  std::size_t operators() const { return connections_max / 64; }
 };
 
 struct ClientSource {
@@ -74,6 +77,7 @@ class ConnectionAccount {
   struct SourceSums {
     ClientSource source;
     std::atomic<std::size_t> connections{0};
+    std::size_t unsettled = 0;  // Under the account's mutex.
     Sums held{};
   };
 
@@ -118,6 +122,12 @@ class ConnectionAccount {
     // Whether its source, or all together, hold half of what they may, of any kind.
     bool half_full() const;
 
+    // Whether it has its place on the condition that it proves to be an operator, and has not yet.
+    bool unsettled() const { return unsettled_; }
+
+    // It has.
+    void settle();
+
     bool loopback() const { return source_ != nullptr && source_->source.loopback; }
 
     // Everything, the place too; the share is empty then.
@@ -134,6 +144,7 @@ class ConnectionAccount {
     ConnectionAccount* account_ = nullptr;
     std::shared_ptr<SourceSums> source_;
     std::array<std::size_t, kHeldKinds> held_{};
+    bool unsettled_ = false;
   };
 
   enum class Verdict : std::uint8_t { Admitted, SourceFull, NodeFull };
@@ -151,6 +162,11 @@ class ConnectionAccount {
   // A connection of this source wants a place.
   Admission admit(const ClientSource& source);
 
+  // The same of a source that admit() has refused, for a client that will have to prove to be an
+  // operator: a place that is kept for such ones, with an unsettled share. As many as
+  // AccountLimits::operators() are unsettled at a time, a quarter of them of one source.
+  Admission admit_to_prove(const ClientSource& source);
+
   std::size_t held(HeldBytes kind) const {
     return held_[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
   }
@@ -163,12 +179,15 @@ class ConnectionAccount {
 
  private:
   Verdict judge(const ClientSource& source, std::size_t source_connections) const;
+  Share take_place(const ClientSource& source);
   void leave(SourceSums& source);
+  void settle(SourceSums& source);
 
   AccountLimits limits_;
   Sums held_{};
   std::atomic<std::size_t> connections_{0};
-  mutable std::mutex mutex_;  // Guards sources_, and who joins and leaves them.
+  std::size_t unsettled_ = 0;
+  mutable std::mutex mutex_;  // Guards sources_, who joins and leaves them, and unsettled_.
   std::map<std::array<unsigned char, 16>, std::shared_ptr<SourceSums>> sources_;
 };
 

@@ -11,7 +11,8 @@
 namespace gcoord::server {
 
 struct SweepLimits {
-  // From accept to Hello. A client sends it at once, so this only bounds the half-open.
+  // From accept to Hello, and to the proof of an operator on a place that is kept for those. A
+  // client sends it at once, so this only bounds the half-open.
   std::uint64_t hello_ms = 5'000;
   // With nothing outstanding. Clients with sessions speak every third of a TTL.
   std::uint64_t idle_ms = 600'000;

@@ -60,15 +60,33 @@ void turn_away(Connection& connection, protocol::ErrorCode error, bool tls) {
   connection.close_after_flush(reason_of(error));
 }
 
-// As who it has proven to be now. If not, the request is answered.
-bool may_stay(ConnectionJudge* judge,
-              Connection& connection,
-              const protocol::RequestSlot& request) {
-  if (judge == nullptr) {
-    return true;
+// Of a place that is kept for operators: whoever has proven to be somebody is one, or leaves. Who
+// is nobody yet may still log in, and is swept if it does not.
+protocol::ErrorCode judge_place(ReplyFilter* filter, Connection& connection) {
+  const bool nobody = connection.identity.principal.kind == security::PrincipalKind::Anonymous;
+  if (!connection.share().unsettled() || nobody) {
+    return protocol::ErrorCode::None;
   }
-  const protocol::ErrorCode error =
-      judge->on_identified({connection.id(), connection.identity.principal, connection.peer()});
+  if (filter == nullptr || !filter->is_operator(connection.id())) {
+    return protocol::ErrorCode::ConnectionsExhausted;
+  }
+  connection.settle();
+  return protocol::ErrorCode::None;
+}
+
+// Who decides whether a connection stays; each may be none.
+struct Judges {
+  ReplyFilter* filter = nullptr;
+  ConnectionJudge* judge = nullptr;
+};
+
+// As who it has proven to be now. If not, the request is answered.
+bool may_stay(const Judges& judges, Connection& connection, const protocol::RequestSlot& request) {
+  protocol::ErrorCode error = judge_place(judges.filter, connection);
+  if (error == protocol::ErrorCode::None && judges.judge != nullptr) {
+    error = judges.judge->on_identified(
+        {connection.id(), connection.identity.principal, connection.peer()});
+  }
   if (error != protocol::ErrorCode::None) {
     connection.reply(error_reply(request, error), {});
     connection.close_after_flush(reason_of(error));
@@ -181,6 +199,10 @@ ConnectionAccount::Share FrontEnd::find_place(const ClientSource& source) {
       idle->close(CloseReason::GaveWay);
       admission = account_.admit(source);
     }
+  }
+  // Without rights there is nothing to prove.
+  if (!admission.share.placed() && replies_.filter != nullptr && replies_.filter->proven_only()) {
+    admission = account_.admit_to_prove(source);
   }
   return std::move(admission.share);
 }
@@ -325,7 +347,7 @@ void FrontEnd::on_hello(Connection& connection,
   prove_by_origin(connection.identity, origin_of(connection), welcome.cluster);
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   connection.identity.client = connection.client.name;
-  if (!may_stay(sessions_.judge, connection, request)) {
+  if (!may_stay({replies_.filter, sessions_.judge}, connection, request)) {
     return;
   }
   metrics_.on_welcome(connection);
@@ -398,7 +420,7 @@ void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = table_.find(connection); found != nullptr) {
-    if (proves(slot) && !may_stay(sessions_.judge, *found, request_of(slot))) {
+    if (proves(slot) && !may_stay({replies_.filter, sessions_.judge}, *found, request_of(slot))) {
       return;
     }
     if (sessions_.judge != nullptr && is_noted(slot)) {

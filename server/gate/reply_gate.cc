@@ -33,4 +33,15 @@ bool ReplyGate::lists(protocol::ConnectionId connection, std::string_view name) 
   return !gate_.on() || gate_.rights(connection).allows(security::Right::LockRead, name);
 }
 
+bool ReplyGate::is_operator(protocol::ConnectionId connection) {
+  using security::Right;
+  if (!gate_.on()) {
+    return false;
+  }
+  const security::RightsOf& rights = gate_.rights(connection);
+  return rights.allows_all_below(Right::ClusterAdmin, "") ||
+         rights.allows_all_below(Right::MemberAdmin, "") ||
+         rights.allows_all_below(Right::AuthAdmin, "");
+}
+
 }  // namespace gcoord::server

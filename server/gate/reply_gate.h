@@ -29,6 +29,8 @@ class ReplyGate final : public ReplyFilter {
 
   bool proven_only() const override { return gate_.on(); }
 
+  bool is_operator(protocol::ConnectionId connection) override;
+
  private:
   RequestGate& gate_;
 };

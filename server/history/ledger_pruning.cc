@@ -69,6 +69,11 @@ void LedgerPruning::on_request(protocol::ConnectionId connection,
   if (begin == nullptr) {
     return refuse(connection, request, protocol::make_error(ErrorCode::LedgerUnpublished));
   }
+  if (environment_.permits) {
+    if (const Status permitted = environment_.permits(asked.value()); !permitted.ok()) {
+      return refuse(connection, request, permitted);
+    }
+  }
   if (under_way_) {
     return refuse(connection, request, protocol::make_error(ErrorCode::LedgerPruneBusy));
   }

@@ -35,6 +35,8 @@ class LedgerPruning {
     // Its order names no shard. Empty: this node publishes nothing, and has no cluster log.
     std::function<Report(const ledger::PruneOrder&, Ended)> cluster;
     std::function<void()> wake;  // For any thread.
+    // Whether this may be pruned now; empty: all may.
+    std::function<Status(const protocol::LedgerPrune&)> permits{};
   };
 
   explicit LedgerPruning(Environment parts) : environment_(std::move(parts)) {}

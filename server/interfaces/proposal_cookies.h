@@ -20,9 +20,10 @@ class ProposalCookies {
   }
 
  private:
-  static constexpr std::uint32_t kNumbers = (1u << 28) / ((kProposers + 1) / 2);
-  static_assert((~cookie_mark(kOwner).mask & 0xffff'ffffu) + 1 >=
-                std::uint64_t{kNumbers} * kProposers);
+  static constexpr std::uint64_t kSpace =
+      std::uint64_t{~cookie_mark(kOwner).mask & 0xffff'ffffu} + 1;
+  static constexpr auto kNumbers = static_cast<std::uint32_t>(kSpace / kProposers);
+  static_assert(kNumbers >= 1u << 20, "far more than are under way");
 
   Proposer whose_;
   std::uint32_t number_ = 0;

@@ -28,6 +28,10 @@ class ReplyFilter {
 
   // Whether only clients that have proven who they are may ask for anything.
   virtual bool proven_only() const { return false; }
+
+  // Whether the client has proven to be somebody who administers the cluster, its nodes or its
+  // users, and rights are checked.
+  virtual bool is_operator(protocol::ConnectionId) { return false; }
 };
 
 }  // namespace gcoord::server

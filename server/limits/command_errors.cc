@@ -29,6 +29,12 @@ ErrorCode error_of(LimitCode code) {
       return ErrorCode::DenialInvalid;
     case LimitCode::DenialUnknown:
       return ErrorCode::DenialUnknown;
+    case LimitCode::PruneUnknown:
+      return ErrorCode::PruneNotOrdered;
+    case LimitCode::PruneExists:
+    case LimitCode::PruneSamePerson:
+    case LimitCode::PruneUnproven:
+      return ErrorCode::PruneOrderRefused;
     case LimitCode::TableFull:
       return ErrorCode::LimitsExhausted;
   }
@@ -42,10 +48,19 @@ std::string about(LimitCode code, const security::LimitCommand& command, std::ui
              std::to_string(command.expected);
     case LimitCode::TableFull:
       return "at most " + std::to_string(security::kLimitsMax) + " limits, " +
-             std::to_string(security::kDenialsMax) + " denials and " +
+             std::to_string(security::kDenialsMax) + " denials, " +
+             std::to_string(security::kPruneOrdersMax) + " orders to prune and " +
              std::to_string(security::kLimitTableBytesMax >> 20) + " MiB of them";
     case LimitCode::Malformed:
       return "limits_change";
+    case LimitCode::PruneUnknown:
+      return "there is no order with these bounds, or it has ended";
+    case LimitCode::PruneExists:
+      return "it is there, and is confirmed already where a confirmation was sent";
+    case LimitCode::PruneSamePerson:
+      return shown(command.who) + " ordered it";
+    case LimitCode::PruneUnproven:
+      return "only who has proven to be somebody can order it";
     default:
       return shown(command.name);
   }

@@ -7,8 +7,8 @@
 
 namespace gcoord::server {
 
-enum class LimitsProposer : std::uint8_t { Requests = 0 };
+enum class LimitsProposer : std::uint8_t { Requests = 0, Prunes = 1 };
 
-using LimitsCookies = ProposalCookies<CookieOwner::Limits, LimitsProposer, 1>;
+using LimitsCookies = ProposalCookies<CookieOwner::Limits, LimitsProposer, 2>;
 
 }  // namespace gcoord::server

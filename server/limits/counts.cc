@@ -10,7 +10,7 @@ namespace gcoord::server {
 namespace {
 
 constexpr std::array<std::string_view, kLimitedByCount> kNames = {
-    "rate", "prefix_rate", "sessions", "locks", "waiters", "watches", "bytes"};
+    "rate", "prefix_rate", "sessions", "locks", "waiters", "watches", "bytes", "session_ttl"};
 
 }  // namespace
 

@@ -22,9 +22,10 @@ enum class LimitedBy : std::uint8_t {
   Waiters = 4,
   Watches = 5,
   Bytes = 6,
+  SessionTtl = 7,
 };
 
-inline constexpr std::size_t kLimitedByCount = 7;
+inline constexpr std::size_t kLimitedByCount = 8;
 inline constexpr std::size_t kDenialScopeCount = 4;
 
 class LimitCounts {

@@ -46,6 +46,23 @@ std::string account_name(const security::Principal& principal,
   }
 }
 
+// Kinds whose slot has the TTL of a session, which is registered by it: each one must keep to the
+// limit, since an acquire registers its session in another shard with the TTL that it says.
+bool has_session_ttl(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::OpenSession:
+    case RequestKind::SessionGrant:
+    case RequestKind::LockAcquire:
+    case RequestKind::LockAcquireHold:
+    case RequestKind::GroupJoin:
+    case RequestKind::GroupBarrier:
+    case RequestKind::RendezvousJoin:
+      return true;
+    default:
+      return false;
+  }
+}
+
 DenialSubject subject_of(const ConnectionFacts& facts, const security::AddressBits& address) {
   DenialSubject subject;
   subject.address = address;
@@ -278,6 +295,10 @@ std::optional<LimitJudge::Refusal> LimitJudge::limited(LimitAccount& account,
     default:
       break;
   }
+  // Before a token is taken: waiting does not help it.
+  if (auto too_long = beyond_ttl(account, slot)) {
+    return too_long;
+  }
   auto refusal = beyond_rate(account);
   if (!refusal && accounts_.has_prefixes()) {
     refusal = beyond_prefix_rate(slot, payload);
@@ -303,6 +324,19 @@ std::optional<LimitJudge::Refusal> LimitJudge::limited(LimitAccount& account,
     default:
       return std::nullopt;
   }
+}
+
+// It is refused and not shortened: a client keeps a session alive by the TTL that it wanted, and
+// would lose one that is shorter than it knows.
+std::optional<LimitJudge::Refusal> LimitJudge::beyond_ttl(const LimitAccount& account,
+                                                          const protocol::RequestSlot& slot) {
+  const std::uint32_t most_ms = account.limit.session_ttl_ms;
+  if (most_ms == 0 || slot.ttl_ms <= most_ms || !has_session_ttl(slot.kind)) {
+    return std::nullopt;
+  }
+  return Refusal{.what = LimitedBy::SessionTtl,
+                 .text = "TTLs of sessions: " + std::to_string(most_ms) + " ms",
+                 .code = ErrorCode::SessionTtlLimited};
 }
 
 std::optional<LimitJudge::Refusal> LimitJudge::beyond_rate(LimitAccount& account) {
@@ -424,8 +458,7 @@ void LimitJudge::refuse(protocol::ConnectionId connection,
   if (counts_.add(refusal.what, now_ms())) {
     counts_.log(env_.clients.describe(connection), text);
   }
-  protocol::ReplySlot reply =
-      error_reply(slot, rate ? ErrorCode::RateExceeded : ErrorCode::QuotaExceeded);
+  protocol::ReplySlot reply = error_reply(slot, rate ? ErrorCode::RateExceeded : refusal.code);
   reply.extra = refusal.wait_ms;
   env_.clients.reply(connection, reply, protocol::bytes_of(text));
 }

@@ -96,6 +96,7 @@ class LimitJudge final : public ConnectionJudge {
     LimitedBy what{};
     std::string text;
     std::uint64_t wait_ms = 0;  // 0: waiting does not help.
+    protocol::ErrorCode code = protocol::ErrorCode::QuotaExceeded;
   };
 
   // Kinds that are counted whether anything is limited or not.
@@ -112,6 +113,8 @@ class LimitJudge final : public ConnectionJudge {
                                  const protocol::RequestSlot& slot,
                                  std::span<const std::byte> payload);
   std::optional<Refusal> beyond_rate(LimitAccount& account);
+  static std::optional<Refusal> beyond_ttl(const LimitAccount& account,
+                                           const protocol::RequestSlot& slot);
   std::optional<Refusal> beyond_prefix_rate(const protocol::RequestSlot& slot,
                                             std::span<const std::byte> payload);
   std::optional<Refusal> beyond_sessions(LimitAccount& account);

@@ -7,6 +7,13 @@ namespace gcoord::server {
 NodeLimits::NodeLimits(LimitsMachine& machine, Environment environment)
     : machine_(machine),
       judge_(std::move(environment.judge), environment.metrics),
+      prunes_({.log = environment.requests.log,
+               .machine = machine,
+               .replies = environment.requests.replies,
+               .all_guard = environment.requests.all_guard,
+               .wall_ms = environment.requests.wall_ms,
+               .proven = environment.requests.proven,
+               .delay_ms = environment.prune_delay_ms}),
       requests_([this, &environment] {
         environment.requests.subject = [this](protocol::ConnectionId connection) {
           return judge_.subject(connection);

@@ -6,6 +6,7 @@
 
 #include "server/limits/judge.h"
 #include "server/limits/machine.h"
+#include "server/limits/prune_orders.h"
 #include "server/limits/requests.h"
 
 #include <cstdint>
@@ -20,6 +21,7 @@ class NodeLimits final : public LimitsListener {
     LimitRequests::Environment requests;
     LimitJudge::Environment judge;
     MetricsRegistry& metrics;
+    std::uint64_t prune_delay_ms = 0;
   };
 
   // All outlive it.
@@ -30,14 +32,20 @@ class NodeLimits final : public LimitsListener {
   NodeLimits(const NodeLimits&) = delete;
   NodeLimits& operator=(const NodeLimits&) = delete;
 
-  // Requests 147 and 148.
+  // Requests 147 to 149.
   void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload) {
-    requests_.on_request(connection, request, payload);
+    if (request.kind == protocol::RequestKind::LedgerOrders) {
+      prunes_.on_request(connection, request, payload);
+    } else {
+      requests_.on_request(connection, request, payload);
+    }
   }
 
   LimitJudge& judge() { return judge_; }
+
+  const PruneOrders& prunes() const { return prunes_; }
 
   // After each turn.
   void advance() { judge_.advance(); }
@@ -47,15 +55,18 @@ class NodeLimits final : public LimitsListener {
 
   void on_limits_decided(std::uint64_t cookie, security::LimitCode code) override {
     requests_.on_decided(cookie, code);
+    prunes_.on_decided(cookie, code);
   }
 
   void on_limits_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) override {
     requests_.on_lost(cookie, status, leader_hint);
+    prunes_.on_lost(cookie, status, leader_hint);
   }
 
  private:
   LimitsMachine& machine_;
   LimitJudge judge_;
+  PruneOrders prunes_;
   LimitRequests requests_;
 };
 

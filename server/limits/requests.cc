@@ -128,6 +128,11 @@ Status LimitRequests::check(const Asker& asker, const LimitsOrder& order) const 
   if (!takes || (environment_.machine.table().epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::LimitsNotReady);
   }
+  // No command of this kind before all nodes know it; some are known to once the table has one.
+  if (command.is_safeguard() && !security::has_safeguards(environment_.machine.table()) &&
+      !environment_.all_guard()) {
+    return protocol::make_error(ErrorCode::SafeguardsNotReady);
+  }
   const DenialSubject* const self = command.kind == LimitKind::Deny && environment_.subject
                                         ? environment_.subject(asker.connection)
                                         : nullptr;

@@ -34,7 +34,8 @@ class LimitRequests {
     ReplicatedLog& log;
     const LimitsMachine& machine;
     protocol::ReplySink& replies;
-    std::function<bool()> all_have;  // Whether all nodes have Feature::Limits.
+    std::function<bool()> all_have;   // Whether all nodes have Feature::Limits.
+    std::function<bool()> all_guard;  // The same of Feature::Safeguards.
     std::function<std::uint64_t()> wall_ms;
     // The user that the connection has proven to be; empty: none. None: nobody proves anything.
     std::function<std::string(protocol::ConnectionId)> proven;

@@ -26,7 +26,10 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       audit_(audit_environment(), audit_options()),
       limits_(environment_.ledger.limits(),
-              {limits_environment(), judge_environment(), environment_.metrics}),
+              {limits_environment(),
+               judge_environment(),
+               environment_.metrics,
+               environment_.options.ledger_prune_delay_ms}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
@@ -152,19 +155,21 @@ NodeMembers::Environment ClientServices::member_environment() {
 }
 
 AccessRequests::Environment ClientServices::access_environment() {
-  return {.log = environment_.engine,
-          .machine = environment_.ledger.access(),
-          .replies = environment_.replies,
-          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
-          .wall_ms = wall_ms,
-          .self =
-              [this](protocol::ConnectionId connection) {
-                return self_of(environment_.identities.connections(), connection);
-              },
-          .hash =
-              [this](std::string password, auto on_hashed) {
-                environment_.identities.hash_password(std::move(password), std::move(on_hashed));
-              }};
+  return {
+      .log = environment_.engine,
+      .machine = environment_.ledger.access(),
+      .replies = environment_.replies,
+      .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
+      .all_guard = [this] { return environment_.service.all_have(protocol::Feature::Safeguards); },
+      .wall_ms = wall_ms,
+      .self =
+          [this](protocol::ConnectionId connection) {
+            return self_of(environment_.identities.connections(), connection);
+          },
+      .hash =
+          [this](std::string password, auto on_hashed) {
+            environment_.identities.hash_password(std::move(password), std::move(on_hashed));
+          }};
 }
 
 NodeAudit::Environment ClientServices::audit_environment() {
@@ -185,16 +190,18 @@ NodeAudit::Options ClientServices::audit_options() const {
 }
 
 LimitRequests::Environment ClientServices::limits_environment() {
-  return {.log = environment_.engine,
-          .machine = environment_.ledger.limits(),
-          .replies = environment_.replies,
-          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Limits); },
-          .wall_ms = wall_ms,
-          .proven =
-              [this](protocol::ConnectionId connection) {
-                return environment_.identities.proven_user(connection);
-              },
-          .subject = {}};
+  return {
+      .log = environment_.engine,
+      .machine = environment_.ledger.limits(),
+      .replies = environment_.replies,
+      .all_have = [this] { return environment_.service.all_have(protocol::Feature::Limits); },
+      .all_guard = [this] { return environment_.service.all_have(protocol::Feature::Safeguards); },
+      .wall_ms = wall_ms,
+      .proven =
+          [this](protocol::ConnectionId connection) {
+            return environment_.identities.proven_user(connection);
+          },
+      .subject = {}};
 }
 
 LimitJudge::Environment ClientServices::judge_environment() {
@@ -236,6 +243,10 @@ LedgerPruning::Environment ClientServices::pruning_environment() {
                                              },
                                          .cluster = {},
                                          .wake = environment_.wake};
+  // One person alone prunes only while nobody's rights are checked.
+  environment.permits = [this](const protocol::LedgerPrune& order) {
+    return gate_.requests.on() ? limits_.prunes().permits(order) : Status{};
+  };
   if (environment_.ledger.ledger().publishes()) {
     environment.cluster = [this](const auto& order, auto ended) {
       return environment_.ledger.ledger().prune(order, std::move(ended));

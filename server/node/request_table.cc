@@ -168,6 +168,7 @@ constexpr RequestRow kRows[] = {
     {RequestKind::HolderDescribe, RequestOwner::Audit, kAudit, kByAnyNode},
     {RequestKind::LimitsGet, Limits, kLimits, kByLeader},
     {RequestKind::LimitsChange, Limits, kLimits, kByLeader},
+    {RequestKind::LedgerOrders, Limits, kLimits, kByLeader},
 };
 
 // clang-format on

@@ -77,6 +77,7 @@ constexpr std::array kShown = {
     ShownOption{"shards", &show<&NodeOptions::shards>},
     ShownOption{"durability", &show<&NodeOptions::durability>},
     ShownOption{"rejoin", &show<&NodeOptions::rejoin>},
+    ShownOption{"ledger-prune-delay", &show_ms<&NodeOptions::ledger_prune_delay_ms>},
     ShownOption{"checkpoint-interval", &show_ms<&NodeOptions::checkpoint_interval_ms>},
     ShownOption{"cluster-name", &show<&NodeOptions::cluster_name>},
     ShownOption{"cluster-id",

@@ -122,6 +122,12 @@ constexpr std::array kRows = {
         "retention of each shard's history: all, or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], "
         "age:TIME; the oldest entries are pruned first, 256 at a time (default all)",
         &ledger_keep},
+    OptionRow{"ledger-prune-delay",
+              OptionShape::Value,
+              "TIME",
+              "while rights are checked: how long an order of gcoordctl ledger prune waits that no "
+              "second person confirms, 1m to 6d; give all nodes the same (default 24h)",
+              &duration<&NodeOptions::ledger_prune_delay_ms, 60'000, 6 * kDayMs>},
     OptionRow{"ledger-bytes-max",
               OptionShape::Value,
               "all|N[KiB|MiB|GiB|TiB]",

@@ -151,8 +151,9 @@ struct NodeOptions {
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
   TlsChoices tls;
-  ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
-  ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
+  ledger::KeepPolicy ledger_keep_heads;                       // Of the cluster log; without an age.
+  std::uint32_t ledger_prune_delay_ms = 24 * 60 * 60 * 1000;  // Of an order that nobody confirms.
+  ledger::KeepPolicy ledger_keep;  // Of each shard's history; all of it by default.
   // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
   // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).
   std::optional<std::uint64_t> ledger_bytes_max;

@@ -67,8 +67,8 @@ constexpr DemandRow kRows[] = {
     {RequestKind::LockRead, Verdicts, Name, LockCheck},
     {RequestKind::LockReadList, Always, AnyName, LockRead},
     {RequestKind::SessionGrant, Always, Cluster, SessionOpen},
-    // The answer says whether there is a session of that id.
-    {RequestKind::SessionGrant, ChosenSession, Cluster, SessionReadAll},
+    // The answer says whether there is a session of that id, and others may count on an id.
+    {RequestKind::SessionGrant, ChosenSession, Cluster, SessionChoose},
     {RequestKind::SessionShow, Always, Cluster, SessionRead},
     {RequestKind::SessionShow, OfOthers, Cluster, SessionReadAll},
     {RequestKind::SessionList, Always, Cluster, SessionRead},
@@ -101,6 +101,7 @@ constexpr DemandRow kRows[] = {
     {RequestKind::HolderDescribe, Always, Name, LockReadDetails},
     {RequestKind::LimitsGet, Always, Cluster, AuthAdmin},
     {RequestKind::LimitsChange, Always, Cluster, AuthAdmin},
+    {RequestKind::LedgerOrders, Always, Cluster, LedgerPrune},
 };
 
 // clang-format on

@@ -313,7 +313,8 @@ bool begins_change(const RequestDemands& demands, const protocol::RequestSlot& s
                                              RequestKind::MemberUpdate,
                                              RequestKind::MemberChange,
                                              RequestKind::AccessChange,
-                                             RequestKind::LimitsChange};
+                                             RequestKind::LimitsChange,
+                                             RequestKind::LedgerOrders};
   const std::uint32_t changing = case_bit(DemandCase::Changes) | case_bit(DemandCase::ByToken);
   return is_in(kChanges, slot.kind) || (demands.cases & changing) != 0;
 }

@@ -1,5 +1,6 @@
 // Limits: commands, states and requests about them, as a damaged log or a stranger may hold them.
 #include "common/assert.h"
+#include "protocol/ledger/order_messages.h"
 #include "protocol/limits/messages.h"
 #include "security/limits/facts.h"
 #include "security/limits/limit_cpu.h"
@@ -48,11 +49,37 @@ LimitCommand deny() {
   return made;
 }
 
+LimitCommand set_ttl() {
+  LimitCommand made = command(LimitKind::Set, 2, "bob");
+  made.limit = {.session_ttl_ms = 30'000};
+  return made;
+}
+
+LimitCommand order_prune() {
+  LimitCommand made = command(LimitKind::OrderPrune, 3, "");
+  made.proven = true;
+  made.prune = {.shard = 2, .below = 512, .age_ms = 1'000};
+  return made;
+}
+
 LimitCpu some_state() {
   LimitCpu state;
   GCOORD_ASSERT(state.apply(encode_limit_command(set())) == LimitCode::Applied);
   GCOORD_ASSERT(state.apply(encode_limit_command(deny())) == LimitCode::Applied);
+  GCOORD_ASSERT(state.apply(encode_limit_command(set_ttl())) == LimitCode::Applied);
+  GCOORD_ASSERT(state.apply(encode_limit_command(order_prune())) == LimitCode::Applied);
   return state;
+}
+
+protocol::PruneOrdersAnswer prune_answer() {
+  protocol::PruneOrdersAnswer answer{.epoch = 3, .delay_ms = 86'400'000, .orders = {}};
+  answer.orders.push_back({.bounds = {.entries = 5},
+                           .who = "ann",
+                           .ordered_ms = 1'000,
+                           .confirmed_by = "bob",
+                           .confirmed_ms = 2'000,
+                           .until_ms = 9'000});
+  return answer;
 }
 
 void read_requests(const std::vector<std::byte>& input) {
@@ -61,6 +88,14 @@ void read_requests(const std::vector<std::byte>& input) {
   }
   if (const auto query = protocol::decode_limits_query(input); query.ok()) {
     GCOORD_ASSERT(protocol::encode_limits_query(query.value()) == input);
+  }
+  if (const auto query = protocol::decode_prune_orders_query(input); query.ok()) {
+    GCOORD_ASSERT(protocol::encode_prune_orders_query(query.value()) == input);
+  }
+  if (const auto answer = protocol::decode_prune_orders_answer(input); answer.ok()) {
+    const auto again = protocol::encode_prune_orders_answer(answer.value());
+    GCOORD_ASSERT(protocol::decode_prune_orders_answer(again).value().orders.size() ==
+                  answer.value().orders.size());
   }
   if (const auto answer = protocol::decode_limits_answer(input); answer.ok()) {
     const auto again = protocol::encode_limits_answer(answer.value());
@@ -108,14 +143,21 @@ std::vector<FuzzInput> fuzz_seeds() {
   order.command.now_ms = 0;
   protocol::LimitsAnswer answer;
   answer.limits.push_back({{LimitScope::Principal, "ann"}, set().limit});
+  answer.limits.push_back({{LimitScope::Principal, "bob"}, set_ttl().limit});
   answer.denials.push_back({{DenialScope::Network, "192.0.2.0/24"}, deny().denial});
   const std::string_view network = "2001:db8::/32";
-  return {input_of(encode_limit_command(set())),
-          input_of(encode_limit_command(deny())),
-          input_of(bytes),
-          input_of(whole),
-          input_of(protocol::encode_limits_order(order)),
-          input_of(protocol::encode_limits_query({.denials = true, .after_name = "ann"})),
-          input_of(protocol::encode_limits_answer(answer)),
-          FuzzInput(network.begin(), network.end())};
+  return {
+      input_of(encode_limit_command(set())),
+      input_of(encode_limit_command(deny())),
+      input_of(encode_limit_command(set_ttl())),
+      input_of(encode_limit_command(order_prune())),
+      input_of(protocol::encode_prune_orders_query(
+          {.action = protocol::PruneOrderAction::Order, .number = 7, .bounds = {.entries = 5}})),
+      input_of(protocol::encode_prune_orders_answer(prune_answer())),
+      input_of(bytes),
+      input_of(whole),
+      input_of(protocol::encode_limits_order(order)),
+      input_of(protocol::encode_limits_query({.denials = true, .after_name = "ann"})),
+      input_of(protocol::encode_limits_answer(answer)),
+      FuzzInput(network.begin(), network.end())};
 }

@@ -12,7 +12,7 @@ endif()
 # Limits, and requests about them, as a damaged log or a stranger may hold them.
 gcoord_fuzz_test(NAME limits_fuzz
   SOURCES limits_fuzz.cc
-  DEPS protocol protocol/limits security/limits)
+  DEPS protocol protocol/ledger protocol/limits security/limits)
 # Users and roles as a damaged log or a damaged state may hold them.
 gcoord_fuzz_test(NAME access_fuzz
   SOURCES access_fuzz.cc

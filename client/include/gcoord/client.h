@@ -326,8 +326,15 @@ class GCOORD_API Client {
 
   // Deletes old entries of one node's ledger; returns when they are gone for good. It may take as
   // long as the node needs to scan its shards. GC8210 while the node is pruning already, GC8211 for
-  // an order that is not valid.
+  // an order that is not valid. While rights are checked GC6747 without an order with these bounds
+  // (prune_orders), and GC6748 while that waits.
   Result<LedgerPruned> prune_ledger(std::uint32_t node_id, const LedgerPruning& order);
+
+  // Makes, confirms, cancels or lists orders to prune; returns all that there are then. GC6747
+  // where there is none with these bounds, GC6749 for one that is there already, for who confirms
+  // their own, and for who has proven nobody; GC6746 while a node is of a release without orders,
+  // GC4005 by such a node.
+  Result<PruneOrdersReport> prune_orders(const PruneOrderChange& change);
 
   // Waits until every node of the cluster is connected; GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);

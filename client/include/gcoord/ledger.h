@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gcoord::client {
 
@@ -30,6 +32,38 @@ struct LedgerPruned {
   std::uint64_t entries = 0;  // That this order let go of.
   std::uint64_t kept = 0;     // Of these logs, afterwards.
   std::uint64_t damaged = 0;  // Logs that cannot be read, and were left as they are.
+};
+
+// What Client::prune_orders does. Never renumber: they are in requests.
+enum class PruneOrderAction : std::uint8_t {
+  List = 0,  // Changes nothing.
+  Order = 1,
+  Confirm = 2,  // By another person than the one that ordered it.
+  Cancel = 3,
+};
+
+// Argument of Client::prune_orders.
+struct PruneOrderChange {
+  PruneOrderAction action = PruneOrderAction::List;
+  LedgerPruning pruning;  // By which an order is known; not of List.
+};
+
+// An order to prune. While rights are checked nodes prune by it once somebody has confirmed it, or
+// once the delay of the node is over, until it ends.
+struct LedgerPruneOrder {
+  LedgerPruning pruning;
+  std::string who;
+  std::uint64_t ordered_ms = 0;  // Unix times in milliseconds.
+  std::string confirmed_by;      // Empty: nobody yet.
+  std::uint64_t confirmed_ms = 0;
+  std::uint64_t until_ms = 0;
+};
+
+// All orders that have not ended.
+struct PruneOrdersReport {
+  std::uint64_t epoch = 0;     // Of limits, with which they are kept.
+  std::uint64_t delay_ms = 0;  // Of the node that answered (--ledger-prune-delay).
+  std::vector<LedgerPruneOrder> orders;
 };
 
 }  // namespace gcoord::client

@@ -41,6 +41,9 @@ struct Limit {
   std::uint32_t waiters = 0;  // Its requests that wait for locks.
   std::uint32_t watches = 0;
   std::uint64_t bytes = 0;  // Of replies that a node keeps because its clients do not read.
+  // The longest TTL of its sessions, 100 to 86,400,000 ms. Requests that open a session, acquire or
+  // join with a longer one are refused with GC6745. GC6746 while a node does not know it.
+  std::uint32_t session_ttl_ms_max = 0;
 };
 
 // Whom a denial is about, by its name. Never renumber: they are in requests.

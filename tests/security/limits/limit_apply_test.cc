@@ -122,6 +122,88 @@ TEST_F(LimitApplyTest, TheTableIsBounded) {
   EXPECT_EQ(state_.table().numbers.size(), kLimitChangesKept);
 }
 
+TEST_F(LimitApplyTest, OnlyALimitOfATtlIsOfTheSecondVersion) {
+  EXPECT_EQ(set(LimitScope::Principal, "ann", {.session_ttl_ms = kSessionTtlMsMin - 1}),
+            LimitCode::LimitInvalid);
+  EXPECT_EQ(set(LimitScope::Principal, "ann", {.session_ttl_ms = kSessionTtlMsMax + 1}),
+            LimitCode::LimitInvalid);
+  EXPECT_EQ(set(LimitScope::Network, "192.0.2.7", {.connections = 1, .session_ttl_ms = 1'000}),
+            LimitCode::LimitInvalid);
+  ASSERT_EQ(set(LimitScope::Principal, "ann", {.rate = 5, .burst = 9}), LimitCode::Applied);
+  const std::size_t rows = row_bytes(state_.table());
+  EXPECT_EQ(bytes().front(), std::byte{1});
+  LimitCommand command_now = command(LimitKind::Set, "bob");
+  EXPECT_EQ(encode_limit_command(command_now)[1], std::byte{1});
+  command_now.limit.session_ttl_ms = 30'000;
+  const std::vector<std::byte> second = encode_limit_command(command_now);
+  EXPECT_EQ(second[1], std::byte{2});
+  EXPECT_EQ(decode_limit_command(second), command_now);
+  ASSERT_EQ(apply(command_now), LimitCode::Applied);
+  EXPECT_TRUE(has_safeguards(state_.table()));
+  EXPECT_GT(row_bytes(state_.table()), rows);
+  const std::vector<std::byte> whole = bytes();
+  EXPECT_EQ(whole.front(), std::byte{2});
+  EXPECT_EQ(LimitCpu::parse(whole), state_);
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    EXPECT_FALSE(LimitCpu::parse(std::span{whole}.first(cut))) << cut;
+  }
+  // Without one again, earlier releases read it.
+  ASSERT_EQ(apply(command(LimitKind::Remove, "bob")), LimitCode::Applied);
+  EXPECT_EQ(bytes().front(), std::byte{1});
+  // Nobody writes a second version that needs none.
+  std::vector<std::byte> needless = encode_limit_command(command(LimitKind::Set, "cid"));
+  needless[1] = std::byte{2};
+  needless.resize(needless.size() + 4);
+  EXPECT_FALSE(decode_limit_command(needless));
+}
+
+TEST_F(LimitApplyTest, AnOrderToPruneTakesTwoPersonsThatAreProven) {
+  const PruneBounds bounds{.shard = 3, .entries = 1'000};
+  const auto prune = [&](LimitKind kind, const std::string& who) {
+    LimitCommand made = command(kind, "");
+    made.prune = bounds;
+    made.who = who;
+    made.proven = !who.empty();
+    EXPECT_EQ(decode_limit_command(encode_limit_command(made)), made);
+    return apply(made);
+  };
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "bob"), LimitCode::PruneUnknown);
+  EXPECT_EQ(prune(LimitKind::OrderPrune, ""), LimitCode::PruneUnproven);
+  ASSERT_EQ(prune(LimitKind::OrderPrune, "ann"), LimitCode::Applied);
+  EXPECT_EQ(prune(LimitKind::OrderPrune, "bob"), LimitCode::PruneExists);
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "ann"), LimitCode::PruneSamePerson);
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, ""), LimitCode::PruneUnproven);
+  EXPECT_FALSE(state_.table().prunes.at(bounds).is_confirmed());
+  ASSERT_EQ(prune(LimitKind::ConfirmPrune, "bob"), LimitCode::Applied);
+  EXPECT_EQ(state_.table().prunes.at(bounds).confirmed_by, "bob");
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "cid"), LimitCode::PruneExists);
+  const std::vector<std::byte> whole = bytes();
+  EXPECT_EQ(whole.front(), std::byte{2});
+  EXPECT_EQ(LimitCpu::parse(whole), state_);
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    EXPECT_FALSE(LimitCpu::parse(std::span{whole}.first(cut))) << cut;
+  }
+  ASSERT_EQ(prune(LimitKind::CancelPrune, "cid"), LimitCode::Applied);
+  EXPECT_FALSE(has_safeguards(state_.table()));
+  EXPECT_EQ(prune(LimitKind::CancelPrune, "cid"), LimitCode::PruneUnknown);
+  ASSERT_EQ(prune(LimitKind::OrderPrune, "ann"), LimitCode::Applied);
+  now_ms_ += kPruneOrderMs;
+  EXPECT_EQ(set(LimitScope::Principal, "bob", {.locks = 1}), LimitCode::Applied);
+  EXPECT_TRUE(state_.table().prunes.empty()) << "it has ended";
+}
+
+TEST_F(LimitApplyTest, OrdersToPruneAreBounded) {
+  LimitCommand made = command(LimitKind::OrderPrune, "");
+  made.proven = true;
+  EXPECT_EQ(apply(made), LimitCode::PruneUnproven) << "without a bound";
+  for (std::size_t k = 0; k <= kPruneOrdersMax; ++k) {
+    made = command(LimitKind::OrderPrune, "");
+    made.proven = true;
+    made.prune.entries = k + 1;
+    EXPECT_EQ(apply(made), k < kPruneOrdersMax ? LimitCode::Applied : LimitCode::TableFull) << k;
+  }
+}
+
 TEST_F(LimitApplyTest, AStateIsItsBytesAndNothingElseIsOne) {
   EXPECT_TRUE(bytes().empty());
   ASSERT_EQ(set(LimitScope::Principal, "ann", {.rate = 5, .burst = 9}), LimitCode::Applied);

@@ -464,5 +464,20 @@ TEST(RoleApply, AnyCommandsLeaveATableThatCanBeReadBack) {
   EXPECT_GT(table->epoch, 300u);
 }
 
+TEST(RoleTable, NamesTheRolesThatLostTheChoiceOfSessionsIds) {
+  AccessTable table;
+  const auto role = [](RightMask rights, std::string prefix = {}) {
+    return Role{.grants = {{.prefix = std::move(prefix), .exact = false, .rights = rights}},
+                .includes = {}};
+  };
+  table.roles["admins of before"] = role(kEarlierRights);
+  table.roles["all"] = role(kAllRights);
+  table.roles["locks"] = role(bit_of(Right::LockAcquire), "jobs/");
+  table.roles["readers"] = role(bit_of(Right::SessionReadAll));
+  EXPECT_EQ(roles_that_chose_sessions(table),
+            (std::vector<std::string_view>{"admins of before", "readers"}));
+  EXPECT_EQ(kAllRights & ~kEarlierRights, bit_of(Right::SessionChoose));
+}
+
 }  // namespace
 }  // namespace gcoord::security

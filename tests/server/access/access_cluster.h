@@ -87,6 +87,7 @@ class AccessEngineTest : public testing::Test {
             .machine = *around.machine,
             .replies = around.replies,
             .all_have = [this] { return all_have_; },
+            .all_guard = [this] { return all_guard_; },
             .wall_ms = [] { return kNow; },
             .self = [&around](protocol::ConnectionId) { return self_of(around.proven); },
             .hash =
@@ -183,6 +184,7 @@ class AccessEngineTest : public testing::Test {
   static inline std::uint64_t numbers_ = 0;
   std::vector<Around> around_;
   bool all_have_ = true;
+  bool all_guard_ = true;
   std::string first_admin_;
   std::uint64_t now_ms_ = 0;
   EngineCluster cluster_;

@@ -42,6 +42,24 @@ TEST_F(AccessEngineTest, AChangeIsOnAllNodesAndIsMadeOnce) {
   EXPECT_EQ(change(late).last.extra, 2u);
 }
 
+TEST_F(AccessEngineTest, ARightThatEarlierReleasesDoNotKnowIsGrantedWhenAllNodesKnowIt) {
+  start_all();
+  auto with_right = [](security::Right right) {
+    auto made = order(AccessKind::RoleAdd, "ops");
+    made.grants = {{.prefix = {}, .exact = false, .rights = security::bit_of(right)}};
+    return made;
+  };
+  all_guard_ = false;
+  EXPECT_EQ(change(with_right(security::Right::SessionChoose)).error(),
+            ErrorCode::SafeguardsNotReady);
+  ASSERT_EQ(change(with_right(security::Right::SessionReadAll)).error(), ErrorCode::None);
+  auto more = order(AccessKind::RoleGrant, "ops");
+  more.grants = {{.prefix = {}, .exact = false, .rights = security::kAllRights}};
+  EXPECT_EQ(change(more).error(), ErrorCode::SafeguardsNotReady);
+  all_guard_ = true;
+  EXPECT_EQ(change(more).error(), ErrorCode::None);
+}
+
 TEST_F(AccessEngineTest, ReadsAreTheLeadersUnlessAnyReplicaWillDo) {
   start_all();
   ASSERT_EQ(change(order(AccessKind::RoleAdd, "ops")).error(), ErrorCode::None);
@@ -289,6 +307,7 @@ TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
                            .machine = machine,
                            .replies = replies,
                            .all_have = [] { return true; },
+                           .all_guard = [] { return true; },
                            .wall_ms = [] { return kNow; },
                            .self = {},
                            .hash = {}});

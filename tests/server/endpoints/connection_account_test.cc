@@ -50,6 +50,55 @@ TEST(ConnectionAccountTest, TheLastPlacesAreForSourcesWithFewAndThenForThisHost)
   EXPECT_EQ(account.connection_count(), 64u);
 }
 
+TEST(ConnectionAccountTest, OperatorsFromElsewhereGetAFewOfTheLastPlacesOnceTheyProveIt) {
+  ConnectionAccount account({.connections_max = 512});  // Of 16 of this host, 8 for operators.
+  std::vector<Share> all;
+  for (int host = 1; host <= 200; ++host) {
+    for (Share& share : take_all(account, "192.0.2." + std::to_string(host))) {
+      all.push_back(std::move(share));
+    }
+  }
+  EXPECT_EQ(all.size(), 496u);
+  EXPECT_EQ(account.admit(from("198.51.100.1")).verdict, Verdict::NodeFull);
+  std::vector<Share> trying;
+  for (int host = 1; host <= 9; ++host) {
+    auto admission = account.admit_to_prove(from("198.51.100." + std::to_string(host)));
+    EXPECT_EQ(admission.verdict == Verdict::Admitted, host <= 8) << host;
+    if (admission.share.placed()) {
+      EXPECT_TRUE(admission.share.unsettled());
+      trying.push_back(std::move(admission.share));
+    }
+  }
+  trying.pop_back();
+  trying.pop_back();
+  // One that has proven it makes room for another one that may; a place it keeps.
+  trying[0].settle();
+  EXPECT_FALSE(trying[0].unsettled());
+  EXPECT_EQ(account.admit_to_prove(from("198.51.100.10")).verdict, Verdict::Admitted);
+  // Of one source a quarter at a time, even where it has all its places.
+  trying.clear();
+  std::vector<Share> one;
+  for (int k = 0; k < 3; ++k) {
+    auto admission = account.admit_to_prove(from("198.51.100.1"));
+    EXPECT_EQ(admission.verdict == Verdict::Admitted, k < 2) << k;
+    one.push_back(std::move(admission.share));
+  }
+  for (Share& share : one) {
+    share.settle();
+  }
+  // This host keeps places that nobody else gets.
+  while (true) {
+    auto admission = account.admit_to_prove(from("198.51.100.2"));
+    if (admission.verdict != Verdict::Admitted) {
+      break;
+    }
+    admission.share.settle();
+    one.push_back(std::move(admission.share));
+  }
+  EXPECT_EQ(account.connection_count(), 504u);
+  EXPECT_EQ(take_all(account, "127.0.0.1").size(), 8u);
+}
+
 TEST(ConnectionAccountTest, APlaceIsGivenBackWithAllThatWasHeld) {
   ConnectionAccount account({.connections_max = 64});
   {

@@ -327,6 +327,12 @@ class ProvenOnly final : public ReplyFilter {
   bool lists(protocol::ConnectionId, std::string_view) override { return true; }
 
   bool proven_only() const override { return true; }
+
+  bool is_operator(protocol::ConnectionId connection) override {
+    return frontend != nullptr && frontend->principal(connection).name == "root";
+  }
+
+  const FrontEnd* frontend = nullptr;
 };
 
 // With rights switched on they may ask for nothing, and asked all the time to keep their places.
@@ -352,6 +358,49 @@ TEST_P(FrontEndLimitsTest, WhoProvesNothingGivesWayToANewcomerThoughItAsks) {
   EXPECT_TRUE(clients_[0]->receive()) << "it is ann";
   EXPECT_FALSE(clients_[1]->receive());
   EXPECT_EQ(closed_count("gave_way"), 1u);
+}
+
+// Its source has all that it may have, and all of it is busy.
+TEST_P(FrontEndLimitsTest, AnOperatorProvesItOnAPlaceThatNobodyElseKeeps) {
+  FrontEndOptions options;
+  options.limits = {.connections_max = 64, .source_connections_max = 2};
+  start(options);
+  ProvenOnly filter;
+  filter.frontend = &*frontend_;
+  frontend_->set_filter(filter);
+  std::string who = "ann";
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->identity(connection)->principal = {security::PrincipalKind::User, who};
+    protocol::ReplySlot reply = protocol::reply_to(slot);
+    reply.kind = protocol::RequestKind::Authenticate;
+    frontend_->reply(connection, reply, {});
+  };
+  const auto log_in = [&](std::size_t client) {
+    const std::size_t before = requests_;
+    builders_[client].add(request(8));
+    clients_[client]->send(frame_of(builders_[client]));
+    return pump_until([&] { return requests_ > before; });
+  };
+  welcome_many(2);
+  ASSERT_TRUE(log_in(0) && log_in(1));
+  who = "root";
+  welcome_many(1);
+  ASSERT_TRUE(log_in(2));
+  who = "bob";
+  welcome_many(1);
+  ASSERT_TRUE(log_in(3));
+  EXPECT_TRUE(closed(*clients_[3]));
+  EXPECT_EQ(clients_[3]->replies.back().detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::ConnectionsExhausted));
+  EXPECT_EQ(closed_count("full"), 1u);
+  welcome_many(1);  // Who proves nothing has the time of a handshake.
+  frontend_->sweep(1'000);
+  EXPECT_EQ(frontend_->connection_count(), 4u);
+  frontend_->sweep(7'000);
+  EXPECT_TRUE(closed(*clients_[4]));
+  EXPECT_EQ(closed_count("full"), 2u);
+  EXPECT_TRUE(clients_[2]->receive()) << "the operator";
+  EXPECT_EQ(frontend_->connection_count(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Io, FrontEndLimitsTest, every_io(), io_name);

@@ -97,6 +97,22 @@ TEST_F(LedgerPruningTest, AnswersWhenItIsDoneAndTakesOneAtATime) {
   EXPECT_FALSE(orders_[1].shard.has_value());
 }
 
+TEST_F(LedgerPruningTest, PrunesNothingThatIsNotPermitted) {
+  LedgerPruning::Environment parts{.replies = replies_, .shard_count = 4};
+  parts.shards = [this](const ledger::PruneOrder& order, LedgerPruning::Ended ended) {
+    return begin(order, std::move(ended));
+  };
+  parts.permits = [](const protocol::LedgerPrune& order) {
+    return order.entries == 5 ? Status{} : protocol::make_error(protocol::ErrorCode::PruneWaits);
+  };
+  LedgerPruning pruning{std::move(parts)};
+  ask(pruning, {.shard = 1, .entries = 6});
+  EXPECT_EQ(last_detail(), static_cast<std::uint32_t>(protocol::ErrorCode::PruneWaits));
+  EXPECT_TRUE(orders_.empty());
+  ask(pruning, {.shard = 1, .entries = 5});
+  EXPECT_EQ(orders_.size(), 1u);
+}
+
 TEST_F(LedgerPruningTest, RefusesWhatCannotBeAndSaysThatTheNodeStops) {
   LedgerPruning pruning = make(false);
   ask(pruning, {.shard = 4, .entries = 5});

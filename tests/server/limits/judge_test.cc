@@ -94,6 +94,7 @@ class LimitJudgeTest : public testing::Test {
     slot.kind = kind;
     slot.session = session_;
     slot.flags = flags_;
+    slot.ttl_ms = ttl_ms_;
     return judge_.pass(protocol::ConnectionId{id}, slot, protocol::bytes_of(name));
   }
 
@@ -126,6 +127,7 @@ class LimitJudgeTest : public testing::Test {
   const security::TlsPeer* peer_ = nullptr;
   std::uint64_t session_ = 0;
   std::uint16_t flags_ = 0;
+  std::uint32_t ttl_ms_ = 0;
   LimitJudge judge_{{.clients = clients_,
                      .load = [this](SessionId session) { return loads_[session.value]; },
                      .now_us = [this] { return now_us_; },
@@ -261,6 +263,42 @@ TEST_F(LimitJudgeTest, SessionsOfAnIdentityEndWithTheirTimeOrTheirClose) {
   EXPECT_TRUE(pass(1, RequestKind::CloseSession));
   EXPECT_TRUE(pass(1, RequestKind::OpenSession));
   EXPECT_EQ(limited("sessions"), 2u);
+}
+
+TEST_F(LimitJudgeTest, NoRequestRegistersASessionWithALongerTtlThanItsIdentityMayHave) {
+  connect(1, "ann");
+  connect(2, "bob");
+  set(LimitScope::Principal, "ann", {.session_ttl_ms = 30'000});
+  ttl_ms_ = 30'000;
+  EXPECT_TRUE(pass(1, RequestKind::OpenSession));
+  ttl_ms_ = 30'001;
+  for (const RequestKind kind : {RequestKind::OpenSession,
+                                 RequestKind::SessionGrant,
+                                 RequestKind::LockAcquire,
+                                 RequestKind::LockAcquireHold,
+                                 RequestKind::GroupJoin,
+                                 RequestKind::GroupBarrier,
+                                 RequestKind::RendezvousJoin}) {
+    EXPECT_FALSE(pass(1, kind, "a")) << protocol::request_kind_name(kind);
+    EXPECT_EQ(error(), ErrorCode::SessionTtlLimited) << protocol::request_kind_name(kind);
+    EXPECT_EQ(clients_.last.extra, 0u);  // Waiting does not help.
+    EXPECT_TRUE(pass(2, kind, "a")) << protocol::request_kind_name(kind);
+  }
+  EXPECT_NE(clients_.text.find("30000 ms"), std::string::npos) << clients_.text;
+  EXPECT_EQ(limited("session_ttl"), 7u);
+  for (const RequestKind kind :
+       {RequestKind::KeepAlive, RequestKind::LockRelease, RequestKind::CloseSession}) {
+    EXPECT_TRUE(pass(1, kind, "a")) << protocol::request_kind_name(kind);
+  }
+}
+
+TEST_F(LimitJudgeTest, ALimitOfTheTtlOfEachIsOfNobodyToo) {
+  connect(1);
+  set(LimitScope::Principal, "*", {.session_ttl_ms = 5'000});
+  ttl_ms_ = 6'000;
+  EXPECT_FALSE(pass(1, RequestKind::OpenSession));
+  set(LimitScope::Principal, "-", {});
+  EXPECT_TRUE(pass(1, RequestKind::OpenSession));
 }
 
 TEST_F(LimitJudgeTest, LocksAndWaitersOfAllSessionsCount) {

@@ -2,6 +2,7 @@
 // and never made while a node lacks the feature.
 #include "protocol/error_codes.h"
 #include "server/limits/machine.h"
+#include "server/limits/prune_orders.h"
 #include "server/limits/requests.h"
 #include "tests/server/host_turn/engine_cluster.h"
 #include "tests/server/last_answer.h"
@@ -23,6 +24,8 @@ using security::LimitKind;
 constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kShards = 2;
 constexpr std::uint64_t kNow = 1'000'000;
+constexpr std::uint64_t kDelayMs = 3'600'000;
+constexpr protocol::LedgerPrune kBounds{.shard = 1, .entries = 1'000};
 
 class LimitsEngineTest : public testing::Test {
  protected:
@@ -32,14 +35,17 @@ class LimitsEngineTest : public testing::Test {
 
     void on_limits_decided(std::uint64_t cookie, security::LimitCode code) override {
       requests->on_decided(cookie, code);
+      prunes->on_decided(cookie, code);
     }
 
     void on_limits_lost(std::uint64_t cookie, const Status& status, NodeId hint) override {
       requests->on_lost(cookie, status, hint);
+      prunes->on_lost(cookie, status, hint);
     }
 
     std::unique_ptr<LimitsMachine> machine;
     std::unique_ptr<LimitRequests> requests;
+    std::unique_ptr<PruneOrders> prunes;
     LastAnswer replies;
     DenialSubject self;
     int tables = 0;
@@ -66,9 +72,18 @@ class LimitsEngineTest : public testing::Test {
         .machine = *around.machine,
         .replies = around.replies,
         .all_have = [this] { return all_have_; },
+        .all_guard = [this] { return all_guard_; },
         .wall_ms = [this] { return now_ms_; },
         .proven = [](protocol::ConnectionId) { return std::string{"ann"}; },
         .subject = [&around](protocol::ConnectionId) { return &around.self; }});
+    around.prunes = std::make_unique<PruneOrders>(
+        PruneOrders::Environment{.log = cluster_.engine(id),
+                                 .machine = *around.machine,
+                                 .replies = around.replies,
+                                 .all_guard = [this] { return all_guard_; },
+                                 .wall_ms = [this] { return now_ms_; },
+                                 .proven = [this](protocol::ConnectionId) { return pruner_; },
+                                 .delay_ms = kDelayMs});
     around.machine->set_listener(&around);
   }
 
@@ -84,6 +99,7 @@ class LimitsEngineTest : public testing::Test {
     }
     cluster_.stop(id);
     around_[id].requests.reset();
+    around_[id].prunes.reset();
   }
 
   const security::LimitTable& table(std::uint32_t id) const { return around_[id].machine->table(); }
@@ -124,6 +140,37 @@ class LimitsEngineTest : public testing::Test {
     return replies;
   }
 
+  // The same of an order to prune, as `who`.
+  ErrorCode prune(protocol::PruneOrderAction action, const std::string& who) {
+    pruner_ = who;
+    const std::uint32_t id = leader();
+    LastAnswer& replies = around_[id].replies;
+    const int before = replies.count;
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::LedgerOrders;
+    slot.request_id = 1;
+    around_[id].prunes->on_request(
+        protocol::ConnectionId{1},
+        slot,
+        protocol::encode_prune_orders_query(
+            {.action = action, .number = ++numbers_, .bounds = kBounds}));
+    cluster_.run_until([&] { return replies.count > before; });
+    return replies.error();
+  }
+
+  // What every node says to the pruning itself.
+  ErrorCode permitted() {
+    const std::uint64_t epoch = table(leader()).epoch;
+    if (epoch != 0) {
+      await_epoch(epoch);
+    }
+    const Status first = around_[1].prunes->permits(kBounds);
+    for (std::uint32_t id = 2; id <= kNodes; ++id) {
+      EXPECT_EQ(around_[id].prunes->permits(kBounds).detail(), first.detail());
+    }
+    return static_cast<ErrorCode>(first.detail());
+  }
+
   static LimitsOrder set(const std::string& name, std::uint32_t locks) {
     LimitsOrder order;
     order.command.number = ++numbers_;
@@ -145,6 +192,8 @@ class LimitsEngineTest : public testing::Test {
   static inline std::uint64_t numbers_ = 0;
   std::vector<Around> around_;
   bool all_have_ = true;
+  bool all_guard_ = true;
+  std::string pruner_;
   std::uint64_t now_ms_ = kNow;
   EngineCluster cluster_;
 };
@@ -178,6 +227,42 @@ TEST_F(LimitsEngineTest, AChangeIsOnAllNodesAndIsMadeOnce) {
   ASSERT_TRUE(answer.ok());
   ASSERT_EQ(answer.value().limits.size(), 1u);
   EXPECT_EQ(answer.value().limits[0].second.locks, 3u);
+}
+
+TEST_F(LimitsEngineTest, APruneTakesASecondPersonOrADelay) {
+  using protocol::PruneOrderAction;
+  start_all();
+  EXPECT_EQ(permitted(), ErrorCode::PruneNotOrdered);
+  all_guard_ = false;
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::SafeguardsNotReady);
+  all_guard_ = true;
+  EXPECT_EQ(prune(PruneOrderAction::Order, ""), ErrorCode::PruneOrderRefused);
+  EXPECT_EQ(prune(PruneOrderAction::Confirm, "bob"), ErrorCode::PruneNotOrdered);
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  EXPECT_EQ(prune(PruneOrderAction::Confirm, "ann"), ErrorCode::PruneOrderRefused);
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  EXPECT_EQ(prune(PruneOrderAction::Confirm, "bob"), ErrorCode::None);
+  EXPECT_EQ(permitted(), ErrorCode::None);
+  protocol::LedgerPrune other = kBounds;
+  other.entries = 1;
+  EXPECT_EQ(around_[1].prunes->permits(other).detail(),
+            static_cast<std::uint32_t>(ErrorCode::PruneNotOrdered));
+  EXPECT_EQ(prune(PruneOrderAction::Cancel, "ann"), ErrorCode::None);
+  EXPECT_EQ(permitted(), ErrorCode::PruneNotOrdered);
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  now_ms_ += kDelayMs - 1;
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  now_ms_ += 1;
+  EXPECT_EQ(permitted(), ErrorCode::None);
+  now_ms_ = kNow + security::kPruneOrderMs;
+  EXPECT_EQ(permitted(), ErrorCode::PruneNotOrdered);
+  // An order to prune is none of limits, for which another right is enough.
+  LimitsOrder hidden;
+  hidden.command.kind = LimitKind::OrderPrune;
+  hidden.command.number = ++numbers_;
+  hidden.command.prune.entries = 5;
+  EXPECT_EQ(change(hidden).error(), ErrorCode::PayloadMalformed);
 }
 
 TEST_F(LimitsEngineTest, ADenialEndsByItselfAndNobodyDeniesHimself) {

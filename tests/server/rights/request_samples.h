@@ -200,25 +200,11 @@ inline void add_sessions(std::vector<Sample>& samples) {
 
 inline void add_cluster(std::vector<Sample>& samples) {
   using enum protocol::RequestKind;
-  for (const auto kind : {Hello,
-                          NodeStatus,
-                          ShardList,
-                          ShardShow,
-                          LeaderMap,
-                          SnapshotOpen,
-                          SnapshotRead,
-                          LedgerPrune,
-                          ViewGet,
-                          MemberUpdate,
-                          MemberChange,
-                          MemberProgress,
-                          MemberJoin,
-                          LockDeadlocks,
-                          Authenticate,
-                          SessionAttach,
-                          AccessChange,
-                          LimitsGet,
-                          LimitsChange}) {
+  for (const auto kind :
+       {Hello,         NodeStatus,     ShardList,   ShardShow,     LeaderMap,
+        SnapshotOpen,  SnapshotRead,   LedgerPrune, ViewGet,       MemberUpdate,
+        MemberChange,  MemberProgress, MemberJoin,  LockDeadlocks, Authenticate,
+        SessionAttach, AccessChange,   LimitsGet,   LimitsChange,  LedgerOrders}) {
     samples.push_back(plain(kind));
   }
   samples.push_back({slot_of(LogLevels), protocol::encode_log_levels({"", ""})});

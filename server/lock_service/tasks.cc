@@ -108,7 +108,23 @@ SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
                                     std::span<const sessions::ExpiryProposal> ends,
                                     std::uint64_t number) { propose_ends(shard, ends, number); },
                   .ends_max = [this] { return ends_max(); }},
+          .groups = expiry_groups(),
           .budget = budget};
+}
+
+GatheredEnds::Groups ServiceTasks::expiry_groups() const {
+  return {.of_session =
+              [this](ShardId shard, SessionId session, std::vector<std::uint32_t>& groups) {
+                std::vector<membership::GroupRow> rows;
+                env_.groups.groups_of(shard, session, rows);
+                for (const membership::GroupRow row : rows) {
+                  groups.push_back(row.value);
+                }
+              },
+          .members =
+              [this](std::uint32_t group, std::vector<SessionId>& sessions) {
+                env_.groups.sessions_in(membership::GroupRow{group}, sessions);
+              }};
 }
 
 // Of one entry that all nodes apply.

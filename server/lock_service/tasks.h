@@ -9,6 +9,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "locks/cpu/lock_cpu.h"
+#include "membership/groups/group_cpu.h"
 #include "server/budget/pass_budget.h"
 #include "server/deadlocks/watch.h"
 #include "server/interfaces/cluster_members.h"
@@ -36,6 +37,7 @@ struct ServiceTasks {
     ReplyWriter& replies;
     const ShardLeaders& leaders;
     locks::LockCpu& locks;
+    const membership::GroupCpu& groups;
     const WaitTable& waits;
     const ServiceClock& clock;
     PassBudget& budget;
@@ -74,6 +76,7 @@ struct ServiceTasks {
   CoordinatorDriver::Environment office_doors();
   DeadlockWatch::Environment deadlock_doors();
   LockMoves::Environment move_doors();
+  GatheredEnds::Groups expiry_groups() const;
   std::uint32_t ends_max() const;
   void propose_ends(ShardId shard,
                     std::span<const sessions::ExpiryProposal> ends,

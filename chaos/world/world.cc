@@ -344,6 +344,8 @@ WorldResult World::run() {
   for (const auto& client : clients_) {
     result_.acknowledged += client->acknowledged();
     result_.quorum_reads += client->quorum_reads();
+    result_.sessions.opened += client->sessions().opened;
+    result_.sessions.ended_early += client->sessions().ended_early;
   }
   result_.group_requests = group_members_.done();
   for (const auto& node : nodes_) {

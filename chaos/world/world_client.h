@@ -14,6 +14,7 @@
 #include "chaos/promises/weak_reads.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/cluster_knowledge.h"
+#include "chaos/world/session_tally.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
 #include "client/net/backoff.h"
@@ -91,6 +92,8 @@ class WorldClient {
   // Answered, of those that forbade the lease.
   std::uint64_t quorum_reads() const { return counts_.quorum_reads; }
 
+  const SessionTally& sessions() const { return counts_.sessions; }
+
   bool holds() const { return !held_.empty(); }
 
   std::string describe() const;
@@ -166,6 +169,7 @@ class WorldClient {
     std::uint64_t acknowledged = 0;
     std::uint64_t quorum_reads = 0;
     std::uint64_t looks = 0;
+    SessionTally sessions;
   };
 
   std::uint64_t local_us() const { return clock_.at(now_us_); }

@@ -43,7 +43,7 @@ ServiceTasks::ServiceTasks(const LockServiceOptions& options,
                 .tick_ms = options.tick_ms,
                 .disk_is_low = options.disk_is_low}),
       sweeps(metrics),
-      expiry(expiry_options(options), environment.locks, metrics, expiry_doors(environment.budget)),
+      expiry(expiry_options(options), environment.locks, metrics, expiry_doors(environment)),
       office(office_options(options), metrics, office_doors()),
       deadlocks({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
                 environment.locks,
@@ -98,7 +98,7 @@ void ServiceTasks::on_loop_gap(std::uint64_t ticks) {
   office.on_loop_gap(ticks);
 }
 
-SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
+SessionExpiry::Environment ServiceTasks::expiry_doors(const Environment& environment) {
   return {.leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .collect_due =
               [this](Tick now, std::span<sessions::ExpiryProposal> out) {
@@ -108,23 +108,8 @@ SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
                                     std::span<const sessions::ExpiryProposal> ends,
                                     std::uint64_t number) { propose_ends(shard, ends, number); },
                   .ends_max = [this] { return ends_max(); }},
-          .groups = expiry_groups(),
-          .budget = budget};
-}
-
-GatheredEnds::Groups ServiceTasks::expiry_groups() const {
-  return {.of_session =
-              [this](ShardId shard, SessionId session, std::vector<std::uint32_t>& groups) {
-                std::vector<membership::GroupRow> rows;
-                env_.groups.groups_of(shard, session, rows);
-                for (const membership::GroupRow row : rows) {
-                  groups.push_back(row.value);
-                }
-              },
-          .members =
-              [this](std::uint32_t group, std::vector<SessionId>& sessions) {
-                env_.groups.sessions_in(membership::GroupRow{group}, sessions);
-              }};
+          .groups = environment.groups,
+          .budget = environment.budget};
 }
 
 // Of one entry that all nodes apply.

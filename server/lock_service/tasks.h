@@ -9,7 +9,6 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "locks/cpu/lock_cpu.h"
-#include "membership/groups/group_cpu.h"
 #include "server/budget/pass_budget.h"
 #include "server/deadlocks/watch.h"
 #include "server/interfaces/cluster_members.h"
@@ -37,7 +36,7 @@ struct ServiceTasks {
     ReplyWriter& replies;
     const ShardLeaders& leaders;
     locks::LockCpu& locks;
-    const membership::GroupCpu& groups;
+    GatheredEnds::Groups groups;
     const WaitTable& waits;
     const ServiceClock& clock;
     PassBudget& budget;
@@ -72,11 +71,10 @@ struct ServiceTasks {
   DelayEnds delays;
 
  private:
-  SessionExpiry::Environment expiry_doors(PassBudget& budget);
+  SessionExpiry::Environment expiry_doors(const Environment& environment);
   CoordinatorDriver::Environment office_doors();
   DeadlockWatch::Environment deadlock_doors();
   LockMoves::Environment move_doors();
-  GatheredEnds::Groups expiry_groups() const;
   std::uint32_t ends_max() const;
   void propose_ends(ShardId shard,
                     std::span<const sessions::ExpiryProposal> ends,

@@ -37,8 +37,8 @@ inline constexpr std::uint64_t kGatherRecheckMs = 50;
 // third.
 struct DoubtedMember {
   std::uint64_t ttl_ticks = 0;
-  std::uint64_t needed_ticks =
-      0;  // Silence after which its end may be asked about; at least the TTL.
+  // Silence after which its end may be asked about; at least the TTL.
+  std::uint64_t needed_ticks = 0;
   std::uint64_t silent_ticks = 0;
 };
 

@@ -72,6 +72,8 @@ Json to_json(const WorldTotals& totals) {
             {"weak_reads", totals.weak_reads},
             {"quorum_reads", totals.quorum_reads},
             {"lost", totals.lost},
+            {"sessions", totals.sessions.opened},
+            {"sessions_ended_early", totals.sessions.ended_early},
             {"simulated_hours", hours},
             {"device_steps_checked", totals.steps_checked},
             {"wall_seconds", totals.wall_s},
@@ -98,6 +100,11 @@ void print_text(const WorldTotals& totals) {
       totals.wall_s,
       static_cast<unsigned long long>(totals.acknowledged),
       static_cast<unsigned long long>(totals.lost));
+  std::printf("%llu changes of members; %llu of %llu sessions lost or ended early\n",
+              static_cast<unsigned long long>(
+                  totals.faults[static_cast<std::size_t>(FaultClass::MemberChange)]),
+              static_cast<unsigned long long>(totals.sessions.ended_early),
+              static_cast<unsigned long long>(totals.sessions.opened));
   if (totals.steps_checked > 0) {
     std::printf("%llu steps of devices were repeated on the host with equal results\n",
                 static_cast<unsigned long long>(totals.steps_checked));
@@ -360,6 +367,7 @@ int run_replay_verb(int argc, char** argv) {
   totals.quorum_reads = result.quorum_reads;
   totals.operations = result.operations;
   totals.lost = result.lost;
+  totals.sessions = result.sessions;
   totals.simulated_ms = result.simulated_ms;
   totals.led_ms_max = result.led_ms;
   totals.steps_checked = result.steps_checked;

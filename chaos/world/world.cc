@@ -343,7 +343,9 @@ WorldResult World::run() {
   result_.weak_reads = judge_.weak_reads().size();
   for (const auto& client : clients_) {
     result_.acknowledged += client->acknowledged();
-    result_.quorum_reads += client->quorum_reads();
+    result_.quorum_reads += client->counts().quorum_reads;
+    result_.sessions.opened += client->counts().sessions.opened;
+    result_.sessions.ended_early += client->counts().sessions.ended_early;
   }
   result_.group_requests = group_members_.done();
   for (const auto& node : nodes_) {

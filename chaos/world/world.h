@@ -44,6 +44,7 @@ struct WorldResult {
   std::uint64_t quorum_reads = 0;    // Answered, that forbade the lease.
   std::uint64_t group_requests = 0;  // Answered, of members of groups.
   std::uint64_t lost = 0;
+  SessionTally sessions;  // Of all clients.
   std::uint64_t simulated_ms = 0;
   std::uint64_t steps_checked = 0;  // Of devices, done again on the host.
   std::uint64_t led_ms = 0;         // From healing until every shard had a leader.

@@ -169,6 +169,7 @@ void WorldClient::on_keep_alive(const KeepAlive& sent, const Reply& reply) {
   }
   for (const protocol::KeepAliveEntry& entry : entries.value()) {
     if (entry.session.value == session_.id && entry.state == protocol::KeepAliveState::Expired) {
+      counts_.sessions.note_end(*session_.lease, local());
       session_.lease->on_lost();
     }
   }

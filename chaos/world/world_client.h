@@ -14,6 +14,7 @@
 #include "chaos/promises/weak_reads.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/cluster_knowledge.h"
+#include "chaos/world/session_tally.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
 #include "client/net/backoff.h"
@@ -53,6 +54,15 @@ struct WorldClientEnvironment {
 
 class WorldClient {
  public:
+  struct Counts {
+    std::uint64_t moves = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t acknowledged = 0;
+    std::uint64_t quorum_reads = 0;  // Answered, of those that forbade the lease.
+    std::uint64_t looks = 0;
+    SessionTally sessions;
+  };
+
   WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientEnvironment doors);
 
   void pass(std::uint64_t now_us);
@@ -88,8 +98,7 @@ class WorldClient {
 
   std::uint64_t acknowledged() const { return counts_.acknowledged; }
 
-  // Answered, of those that forbade the lease.
-  std::uint64_t quorum_reads() const { return counts_.quorum_reads; }
+  const Counts& counts() const { return counts_; }
 
   bool holds() const { return !held_.empty(); }
 
@@ -158,14 +167,6 @@ class WorldClient {
     std::unordered_map<std::uint32_t, client::SequenceWindow> windows;
     std::uint64_t keep_alive_us = 0;
     std::unordered_map<std::uint64_t, KeepAlive> keep_alives;  // By request id.
-  };
-
-  struct Counts {
-    std::uint64_t moves = 0;
-    std::uint64_t requests = 0;
-    std::uint64_t acknowledged = 0;
-    std::uint64_t quorum_reads = 0;
-    std::uint64_t looks = 0;
   };
 
   std::uint64_t local_us() const { return clock_.at(now_us_); }

@@ -202,6 +202,7 @@ void WorldClient::on_failure(const protocol::ReplySlot& slot) {
            reason_of(code),
            slot);
   if (code == protocol::ErrorCode::SessionExpired && session_.lease != nullptr) {
+    counts_.sessions.note_end(*session_.lease, local());
     session_.lease->on_lost();
     look_at_lease();
   }
@@ -216,6 +217,7 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
   }
   if (ended.slot.kind == protocol::RequestKind::OpenSession) {
     if (outcome == Outcome::Ok) {
+      ++counts_.sessions.opened;
       session_.id = slot.extra;
       session_.lease = std::make_unique<client::SessionLease>(
           client::SessionLeaseOptions{.ttl = std::chrono::milliseconds{options_.ttl_ms},

@@ -44,6 +44,8 @@ std::string encode(const WorldResult& result) {
               {"quorum_reads", result.quorum_reads},
               {"group_requests", result.group_requests},
               {"lost", result.lost},
+              {"sessions", result.sessions.opened},
+              {"sessions_ended_early", result.sessions.ended_early},
               {"simulated_ms", result.simulated_ms},
               {"steps_checked", result.steps_checked},
               {"led_ms", result.led_ms}}
@@ -73,6 +75,7 @@ WorldResult decode(const ApartResult& ended) {
   result.quorum_reads = number("quorum_reads");
   result.group_requests = number("group_requests");
   result.lost = number("lost");
+  result.sessions = {number("sessions"), number("sessions_ended_early")};
   result.simulated_ms = number("simulated_ms");
   result.steps_checked = number("steps_checked");
   result.led_ms = number("led_ms");
@@ -91,6 +94,8 @@ void add(WorldTotals& totals, const WorldResult& result) {
   totals.weak_reads += result.weak_reads;
   totals.quorum_reads += result.quorum_reads;
   totals.lost += result.lost;
+  totals.sessions.opened += result.sessions.opened;
+  totals.sessions.ended_early += result.sessions.ended_early;
   totals.simulated_ms += result.simulated_ms;
   totals.steps_checked += result.steps_checked;
   totals.led_ms_max = std::max(totals.led_ms_max, result.led_ms);

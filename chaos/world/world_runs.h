@@ -24,6 +24,7 @@ struct WorldTotals {
   std::uint64_t weak_reads = 0;
   std::uint64_t quorum_reads = 0;
   std::uint64_t lost = 0;
+  SessionTally sessions;
   std::uint64_t simulated_ms = 0;
   std::uint64_t led_ms_max = 0;
   std::uint64_t steps_checked = 0;

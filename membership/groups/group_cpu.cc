@@ -101,6 +101,27 @@ std::string GroupCpu::name_of(ParticipantRow row) const {
                      : "session " + std::to_string(each.session.value);
 }
 
+void GroupCpu::groups_of(ShardId shard, SessionId session, std::vector<GroupRow>& groups) const {
+  if (!has_session(shard, session)) {
+    return;
+  }
+  ParticipantRow at = first_of_session(tables_, shard, session);
+  for (; at.value != 0; at = tables_.participants[at].session_next) {
+    if (tables_.participants[at].member) {
+      groups.push_back(tables_.participants[at].group);
+    }
+  }
+}
+
+void GroupCpu::sessions_in(GroupRow group, std::vector<SessionId>& sessions) const {
+  ParticipantRow at = tables_.groups[group].first;
+  for (; at.value != 0; at = tables_.participants[at].next) {
+    if (tables_.participants[at].member) {
+      sessions.push_back(tables_.participants[at].session);
+    }
+  }
+}
+
 GroupView GroupCpu::view(ShardId shard, NameHash name) const {
   const GroupRow row = find_group(tables_, shard, name);
   if (row.value == 0) {

@@ -81,6 +81,13 @@ class GroupCpu {
            first_of_session(tables_, shard, session).value != 0;
   }
 
+  // Appends the groups of which the session is a member; a row is another group's once its own is
+  // dropped.
+  void groups_of(ShardId shard, SessionId session, std::vector<GroupRow>& groups) const;
+
+  // Appends the sessions of the group's members, by rank.
+  void sessions_in(GroupRow group, std::vector<SessionId>& sessions) const;
+
   GroupView view(ShardId shard, NameHash group) const;
 
   // Who is alive in the group's newest view; zeros if nobody stands in it.

@@ -36,4 +36,19 @@ LockServiceBase::LockServiceBase(const LockServiceOptions& options,
             [this](ShardId shard) { return leaders.leads(shard); }),
       admission(options.session_locks_max, views, SpaceAdmission{options.disk_is_low}) {}
 
+GatheredEnds::Groups LockServiceBase::expiring_groups() const {
+  return {.of_session =
+              [this](ShardId shard, SessionId session, std::vector<std::uint32_t>& numbers) {
+                std::vector<membership::GroupRow> rows;
+                groups.groups_of(shard, session, rows);
+                for (const membership::GroupRow row : rows) {
+                  numbers.push_back(row.value);
+                }
+              },
+          .members =
+              [this](std::uint32_t number, std::vector<SessionId>& sessions) {
+                groups.sessions_in(membership::GroupRow{number}, sessions);
+              }};
+}
+
 }  // namespace gcoord::server

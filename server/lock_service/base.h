@@ -21,6 +21,7 @@
 #include "server/requests/service_metrics.h"
 #include "server/requests/session_admission.h"
 #include "server/requests/shard_leaders.h"
+#include "server/sessions/gathered_ends.h"
 #include "server/sessions/views.h"
 #include "server/waits/pending_table.h"
 #include "server/waits/wait_table.h"
@@ -33,6 +34,9 @@ struct LockServiceBase {
                   MetricsRegistry& registry);
   LockServiceBase(const LockServiceBase&) = delete;
   LockServiceBase& operator=(const LockServiceBase&) = delete;
+
+  // Who stands in a group with whom, for the ends of sessions.
+  GatheredEnds::Groups expiring_groups() const;
 
   LockServiceMetrics metrics;
   PassBudget budget;

@@ -43,7 +43,7 @@ ServiceTasks::ServiceTasks(const LockServiceOptions& options,
                 .tick_ms = options.tick_ms,
                 .disk_is_low = options.disk_is_low}),
       sweeps(metrics),
-      expiry(expiry_options(options), environment.locks, metrics, expiry_doors(environment.budget)),
+      expiry(expiry_options(options), environment.locks, metrics, expiry_doors(environment)),
       office(office_options(options), metrics, office_doors()),
       deadlocks({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
                 environment.locks,
@@ -98,7 +98,7 @@ void ServiceTasks::on_loop_gap(std::uint64_t ticks) {
   office.on_loop_gap(ticks);
 }
 
-SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
+SessionExpiry::Environment ServiceTasks::expiry_doors(const Environment& environment) {
   return {.leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .collect_due =
               [this](Tick now, std::span<sessions::ExpiryProposal> out) {
@@ -108,7 +108,8 @@ SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
                                     std::span<const sessions::ExpiryProposal> ends,
                                     std::uint64_t number) { propose_ends(shard, ends, number); },
                   .ends_max = [this] { return ends_max(); }},
-          .budget = budget};
+          .groups = environment.groups,
+          .budget = environment.budget};
 }
 
 // Of one entry that all nodes apply.

@@ -36,6 +36,7 @@ struct ServiceTasks {
     ReplyWriter& replies;
     const ShardLeaders& leaders;
     locks::LockCpu& locks;
+    GatheredEnds::Groups groups;
     const WaitTable& waits;
     const ServiceClock& clock;
     PassBudget& budget;
@@ -70,7 +71,7 @@ struct ServiceTasks {
   DelayEnds delays;
 
  private:
-  SessionExpiry::Environment expiry_doors(PassBudget& budget);
+  SessionExpiry::Environment expiry_doors(const Environment& environment);
   CoordinatorDriver::Environment office_doors();
   DeadlockWatch::Environment deadlock_doors();
   LockMoves::Environment move_doors();

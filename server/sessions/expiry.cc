@@ -31,6 +31,11 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
       locks_(locks),
       environment_(std::move(doors)),
       log_(locks, metrics, environment_.log),
+      gathered_(locks,
+                metrics,
+                {.groups = environment_.groups,
+                 .silence_needed = [this](std::uint32_t ttl_ms) { return silence_needed(ttl_ms); },
+                 .tick_ms = options.tick_ms}),
       voters_(options_.node,
               options_.nodes,
               sessions::session_ttl_ticks(locks::kTtlMsMax, options_.tick_ms)) {
@@ -171,9 +176,8 @@ void SessionExpiry::take_part(Tick now) {
 // How long this node must have been silent itself. The other nodes, who heard the last keep-alive
 // when this one did, have then been silent for as long as take_answer() wants: asked before that,
 // all of them would have to be asked twice.
-std::uint64_t SessionExpiry::silence_needed(const sessions::ExpiryProposal& due) const {
+std::uint64_t SessionExpiry::silence_needed(std::uint32_t ttl_ms) const {
   constexpr std::uint64_t kTicksMore = 4;
-  const std::uint32_t ttl_ms = locks_.clock().ttl_ms(due.row);
   return voters_.alone() ? sessions::session_ttl_ticks(ttl_ms, options_.tick_ms)
                          : ttl_ms / options_.tick_ms + kTicksMore;
 }
@@ -198,6 +202,9 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
   const std::uint64_t needed = silence_needed(due);
   if (silent < needed) {
     return clock.put_off(due, now + (needed - silent));
+  }
+  if (const Tick again = gathered_.look_again(due, now); now < again) {
+    return clock.put_off(due, again);
   }
   const std::uint64_t self = voters_.bit_of(options_.node);
   if (majority(self, due, now)) {

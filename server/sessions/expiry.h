@@ -26,8 +26,11 @@
 // Very many that end together share the log with everybody else's requests. So a pass takes a part
 // of them, the next pass the next part, and none is taken while kExpiryCostMax is not decided: a
 // request waits for one part, not for all (docs/adr/0048). What is due is put into the order of
-// shards first, so that an entry of the log ends many of them (expiry_log.h, docs/adr/0051). One
-// thread.
+// shards first, so that an entry of the log ends many of them (expiry_log.h, docs/adr/0051).
+//
+// A registration without locks whose session is a member of a group may wait for other members that
+// run out soon, up to a third of its TTL (gathered_ends.h, docs/adr/0152): S7's bound is of locks.
+// One thread.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -37,6 +40,7 @@
 #include "server/sessions/expiry_log.h"
 #include "server/sessions/expiry_message.h"
 #include "server/sessions/expiry_rounds.h"
+#include "server/sessions/gathered_ends.h"
 #include "server/sessions/heard.h"
 #include "server/sessions/voters.h"
 
@@ -89,6 +93,7 @@ class SessionExpiry {
     // As SessionClock::collect_due, of the tables' clock.
     std::function<std::size_t(Tick, std::span<sessions::ExpiryProposal>)> collect_due;
     ExpiryLog::Environment log;
+    GatheredEnds::Groups groups;
     PassBudget& budget;
   };
 
@@ -96,6 +101,8 @@ class SessionExpiry {
                 locks::LockCpu& locks,
                 MetricsRegistry& metrics,
                 Environment doors);
+  SessionExpiry(const SessionExpiry&) = delete;
+  SessionExpiry& operator=(const SessionExpiry&) = delete;
 
   void start(ReplicatedLog& engine) { engine_ = &engine; }
 
@@ -147,7 +154,12 @@ class SessionExpiry {
   bool leading(ShardId shard);
   bool majority(std::uint64_t silent_mask, const sessions::ExpiryProposal& due, Tick now) const;
   Tick repeat_at(Tick now) const;
-  std::uint64_t silence_needed(const sessions::ExpiryProposal& due) const;
+  std::uint64_t silence_needed(std::uint32_t ttl_ms) const;
+
+  std::uint64_t silence_needed(const sessions::ExpiryProposal& due) const {
+    return silence_needed(locks_.clock().ttl_ms(due.row));
+  }
+
   void ask(Tick now);
   void answer(NodeId to, ExpiryMessage& message, Tick now);
   std::uint64_t silent_ms(const ExpiryCase& question, Tick now) const;
@@ -166,6 +178,7 @@ class SessionExpiry {
   ReplicatedLog* engine_ = nullptr;
   Environment environment_;
   ExpiryLog log_;
+  GatheredEnds gathered_;
   ExpiryRounds rounds_;
   ExpiryVoters voters_;
   std::optional<HeardSessions> heard_;

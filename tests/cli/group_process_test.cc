@@ -76,8 +76,8 @@ class GroupProcessTest : public ProcessCluster, public testing::WithParamInterfa
   GroupProcessTest() : ProcessCluster(kShards, turn_of_all(GetParam())) {}
 
   // A member as a process, once it has joined.
-  ChildProcess member(const std::string& id) const {
-    ChildProcess child = ctl().start({"group", "join", kName, "--id", id, "--ttl", "2s"});
+  ChildProcess member(const std::string& id, const std::string& ttl = "2s") const {
+    ChildProcess child = ctl().start({"group", "join", kName, "--id", id, "--ttl", ttl});
     EXPECT_TRUE(child.read_line(kPatience).has_value());
     return child;
   }
@@ -126,6 +126,23 @@ TEST_P(GroupProcessTest, M8AllSeeTheSameViewsWhileMembersAndLeadersAreKilled) {
   ASSERT_EQ(listed["members"].size(), 2u);
   EXPECT_EQ(listed["members"][1]["id"], "e");
   EXPECT_EQ(listed["members"][1]["rank"], 1);
+}
+
+// A TTL of 4 s lets other nodes hear the last keep-alives 200 ms later than the leader (ADR 0152).
+TEST_P(GroupProcessTest, M8MembersThatAreKilledAtOnceMakeOneView) {
+  Watcher watcher{connect(1)};
+  ASSERT_TRUE(watcher.wait_for({}));
+  ChildProcess a = member("a", "4s");
+  ChildProcess b = member("b", "4s");
+  ChildProcess c = member("c", "4s");
+  ASSERT_TRUE(watcher.wait_for({"a", "b", "c"}));
+  const std::vector<Seen> before = watcher.seen();
+  b.signal(SIGKILL);
+  c.signal(SIGKILL);
+  ASSERT_TRUE(watcher.wait_for({"a"}));
+  const std::vector<Seen> after = watcher.seen();
+  ASSERT_EQ(after.size(), before.size() + 1);
+  EXPECT_EQ(after.back().first, before.back().first + 1);
 }
 
 TEST_P(GroupProcessTest, ABarrierIsNotReleasedEarlyByTheDeathOfALeader) {

@@ -26,6 +26,8 @@ TEST(MemberWorld, WithoutOtherFaultsNodesComeAndGoAndNothingBreaks) {
   EXPECT_EQ(result.violation, "");
   EXPECT_GT(count_of(result, FaultClass::MemberChange), 5u);
   EXPECT_GT(result.acknowledged, 100u);
+  EXPECT_GT(result.sessions.opened, 0u);
+  EXPECT_EQ(result.sessions.ended_early, 0u);
 }
 
 // Not all of these converge yet; nothing may be lost on the way.

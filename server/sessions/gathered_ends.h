@@ -1,0 +1,89 @@
+// Lets members of a group whose sessions run out one shortly after the other end together: one
+// entry of the log, so one view of the group (docs/adr/0152).
+//
+// Processes that die at once were last heard at different moments, up to a third of a TTL apart,
+// because each renews in a rhythm of its own. At the first one's deadline the others have been
+// silent for longer than a renewal takes to come, so the leader doubts them: the end of the first
+// one waits until the last doubted one has run out as well. That is no later than the TTL after the
+// common death. Without a doubted member nothing waits, and who is heard again is not waited for.
+//
+// What does not wait: a registration that holds a lock or waits for one in the group's shard, one
+// that is in no group, one whose window is over. Nothing ends early by it, because a wait only puts
+// a deadline off: keep-alives renew the session meanwhile, and a majority is asked afterwards as
+// without it. One thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "locks/cpu/lock_cpu.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+// Beyond the last deadline, so that other nodes, who may have heard the last keep-alives a little
+// later than this one, agree to all ends in one round of answers: a twentieth of the TTL, at most
+// this long. The worst stop of a loop that is not counted as a gap is as long.
+inline constexpr std::uint64_t kGatherSettleMsMax = 250;
+
+// How often a wait looks whether a doubted session was heard again.
+inline constexpr std::uint64_t kGatherRecheckMs = 50;
+
+// A member that has been silent for half of its TTL or longer: it should have renewed after a
+// third.
+struct DoubtedMember {
+  std::uint64_t ttl_ticks = 0;
+  // Silence after which its end may be asked about; at least the TTL.
+  std::uint64_t needed_ticks = 0;
+  std::uint64_t silent_ticks = 0;
+};
+
+// In how many ticks the members that run out in one window end; 0: now. The window opens when the
+// first of them is due and is a third of its TTL and the settling time long. `settle_ticks_max` is
+// kGatherSettleMsMax. Pure.
+std::uint64_t gather_ticks(std::span<const DoubtedMember> doubted, std::uint64_t settle_ticks_max);
+
+class GatheredEnds {
+ public:
+  // The groups of a shard, by numbers that no two groups of the node share at one time.
+  struct Groups {
+    // Appends those of which the session is a member.
+    std::function<void(ShardId, SessionId, std::vector<std::uint32_t>&)> of_session;
+    // Appends the sessions of a group's members.
+    std::function<void(std::uint32_t, std::vector<SessionId>&)> members;
+  };
+
+  // As DoubtedMember::needed_ticks, of a TTL in milliseconds.
+  using SilenceNeeded = std::function<std::uint64_t(std::uint32_t)>;
+
+  struct Environment {
+    Groups groups;  // None set: nothing waits.
+    SilenceNeeded silence_needed;
+    std::uint32_t tick_ms = 10;
+  };
+
+  GatheredEnds(locks::LockCpu& locks, MetricsRegistry& metrics, Environment environment);
+
+  // When to look again at a registration that is due and led here; `now` or earlier: its end does
+  // not wait.
+  Tick look_again(const sessions::ExpiryProposal& due, Tick now);
+
+ private:
+  std::uint64_t wait_ticks(ShardId shard, std::uint32_t group, Tick now);
+  void find_doubted(ShardId shard, std::uint32_t group, Tick now);
+
+  locks::LockCpu& locks_;
+  Environment environment_;
+  Counter* waits_ = nullptr;
+  Tick known_at_;  // What waits_by_group_ says holds in this tick: many members share it.
+  std::unordered_map<std::uint32_t, std::uint64_t> waits_by_group_;
+  std::vector<std::uint32_t> groups_;  // Scratch, as the next two.
+  std::vector<SessionId> members_;
+  std::vector<DoubtedMember> doubted_;
+};
+
+}  // namespace gcoord::server

@@ -101,14 +101,16 @@ std::string GroupCpu::name_of(ParticipantRow row) const {
                      : "session " + std::to_string(each.session.value);
 }
 
-void GroupCpu::groups_of(ShardId shard, SessionId session, std::vector<GroupRow>& groups) const {
+void GroupCpu::groups_of(ShardId shard,
+                         SessionId session,
+                         const std::function<bool(GroupRow)>& visit) const {
   if (!has_session(shard, session)) {
     return;
   }
   ParticipantRow at = first_of_session(tables_, shard, session);
   for (; at.value != 0; at = tables_.participants[at].session_next) {
-    if (tables_.participants[at].member) {
-      groups.push_back(tables_.participants[at].group);
+    if (tables_.participants[at].member && !visit(tables_.participants[at].group)) {
+      return;
     }
   }
 }

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,9 +82,11 @@ class GroupCpu {
            first_of_session(tables_, shard, session).value != 0;
   }
 
-  // Appends the groups of which the session is a member; a row is another group's once its own is
-  // dropped.
-  void groups_of(ShardId shard, SessionId session, std::vector<GroupRow>& groups) const;
+  // Visits the groups of which the session is a member until one visit says false; a row is another
+  // group's once its own is dropped.
+  void groups_of(ShardId shard,
+                 SessionId session,
+                 const std::function<bool(GroupRow)>& visit) const;
 
   // Appends the sessions of the group's members, by rank.
   void sessions_in(GroupRow group, std::vector<SessionId>& sessions) const;

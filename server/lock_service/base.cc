@@ -39,11 +39,10 @@ LockServiceBase::LockServiceBase(const LockServiceOptions& options,
 GatheredEnds::Groups LockServiceBase::expiring_groups() const {
   return {.of_session =
               [this](ShardId shard, SessionId session, std::vector<std::uint32_t>& numbers) {
-                std::vector<membership::GroupRow> rows;
-                groups.groups_of(shard, session, rows);
-                for (const membership::GroupRow row : rows) {
+                groups.groups_of(shard, session, [&](membership::GroupRow row) {
                   numbers.push_back(row.value);
-                }
+                  return numbers.size() < kGatherGroupsMax;
+                });
               },
           .members =
               [this](std::uint32_t number, std::vector<SessionId>& sessions) {

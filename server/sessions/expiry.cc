@@ -102,6 +102,7 @@ void SessionExpiry::on_pass(Tick now) {
     return environment_.budget.put_off(WorkClass::SessionEnds, false);
   }
   const std::uint64_t proposed_before = log_.proposed_count();
+  const std::uint64_t waits_before = gathered_.wait_count();
   Collected collected;
   if (due_place_ == due_.size()) {
     collected = collect(now);
@@ -109,8 +110,9 @@ void SessionExpiry::on_pass(Tick now) {
     collected.count = due_.size() - due_place_;
   }
   take_part(now);
-  const bool progress =
-      collected.early_count > 0 || !to_ask_.empty() || log_.proposed_count() > proposed_before;
+  const bool progress = collected.early_count > 0 || !to_ask_.empty() ||
+                        log_.proposed_count() > proposed_before ||
+                        gathered_.wait_count() > waits_before;
   ask(now);
   const bool more = due_place_ < due_.size() || collected.full;
   environment_.budget.put_off(WorkClass::SessionEnds, due_place_ < due_.size() && progress);

@@ -125,11 +125,15 @@ Tick GatheredEnds::look_again(const sessions::ExpiryProposal& due, Tick now) {
 std::uint64_t GatheredEnds::wait_ticks(ShardId shard, std::uint32_t group, Tick now) {
   if (known_at_ != now) {
     waits_by_group_.clear();
+    looks_ = 0;
     known_at_ = now;
   }
   const auto known = waits_by_group_.find(group);
   if (known != waits_by_group_.end()) {
     return known->second;
+  }
+  if (looks_ >= kGatherLooksPerTick) {
+    return 1;
   }
   find_doubted(shard, group, now);
   const std::uint64_t wait = gather_ticks(doubted_, kGatherSettleMsMax / environment_.tick_ms);
@@ -141,17 +145,20 @@ void GatheredEnds::find_doubted(ShardId shard, std::uint32_t group, Tick now) {
   members_.clear();
   doubted_.clear();
   environment_.groups.members(group, members_);
+  looks_ += members_.size();
   const sessions::SessionClock& clock = locks_.clock();
+  const sessions::SessionColumns columns = locks_.clock().columns();
   for (const SessionId session : members_) {
     const locks::SessionRow row = locks::find_session(locks_.tables(), shard, session);
-    if (row.value == 0 || clock.dying(row)) {
+    if (row.value == 0 || clock.dying(row) || columns.cells[row.value].proposed) {
       continue;
     }
     const std::uint32_t ttl_ms = clock.ttl_ms(row);
     const DoubtedMember member{.ttl_ticks = ttl_ms / environment_.tick_ms,
                                .needed_ticks = environment_.silence_needed(ttl_ms),
                                .silent_ticks = clock.silent_ticks(row, now)};
-    if (2 * member.silent_ticks >= member.ttl_ticks) {
+    if (2 * member.silent_ticks >= member.ttl_ticks &&
+        !has_locks(locks_.tables(), locks_.tables().sessions[row])) {
       doubted_.push_back(member);
     }
   }

@@ -7,10 +7,11 @@
 // one waits until the last doubted one has run out as well. That is no later than the TTL after the
 // common death. Without a doubted member nothing waits, and who is heard again is not waited for.
 //
-// What does not wait: a registration that holds a lock or waits for one in the group's shard, one
-// that is in no group, one whose window is over. Nothing ends early by it, because a wait only puts
-// a deadline off: keep-alives renew the session meanwhile, and a majority is asked afterwards as
-// without it. One thread.
+// What neither waits nor is waited for: a registration that holds a lock or waits for one in the
+// group's shard, one whose end is in the log already; and nothing waits that is in no group or
+// whose window is over. Nothing ends early by it, because a wait only puts a deadline off:
+// keep-alives renew the session meanwhile, and a majority is asked afterwards as without it. One
+// thread.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -33,6 +34,12 @@ inline constexpr std::uint64_t kGatherSettleMsMax = 250;
 // How often a wait looks whether a doubted session was heard again.
 inline constexpr std::uint64_t kGatherRecheckMs = 50;
 
+// Members that are looked at in one tick for all groups together, and groups of one session that
+// are: a look costs some 100 ns, and the loop's thread has others to serve. What is left out waits
+// for the next tick, within its window.
+inline constexpr std::size_t kGatherLooksPerTick = 2048;
+inline constexpr std::size_t kGatherGroupsMax = 8;
+
 // A member that has been silent for half of its TTL or longer: it should have renewed after a
 // third.
 struct DoubtedMember {
@@ -51,7 +58,7 @@ class GatheredEnds {
  public:
   // The groups of a shard, by numbers that no two groups of the node share at one time.
   struct Groups {
-    // Appends those of which the session is a member.
+    // Appends those of which the session is a member; of many, kGatherGroupsMax.
     std::function<void(ShardId, SessionId, std::vector<std::uint32_t>&)> of_session;
     // Appends the sessions of a group's members.
     std::function<void(std::uint32_t, std::vector<SessionId>&)> members;
@@ -72,6 +79,9 @@ class GatheredEnds {
   // not wait.
   Tick look_again(const sessions::ExpiryProposal& due, Tick now);
 
+  // Waits that it has decided: looks that were no question.
+  std::uint64_t wait_count() const { return waits_->value(); }
+
  private:
   std::uint64_t wait_ticks(ShardId shard, std::uint32_t group, Tick now);
   void find_doubted(ShardId shard, std::uint32_t group, Tick now);
@@ -81,6 +91,7 @@ class GatheredEnds {
   Counter* waits_ = nullptr;
   Tick known_at_;  // What waits_by_group_ says holds in this tick: many members share it.
   std::unordered_map<std::uint32_t, std::uint64_t> waits_by_group_;
+  std::size_t looks_ = 0;              // Members looked at in this tick.
   std::vector<std::uint32_t> groups_;  // Scratch, as the next two.
   std::vector<SessionId> members_;
   std::vector<DoubtedMember> doubted_;

@@ -227,6 +227,48 @@ TEST_F(GatheredEndsTest, S7AMemberThatHoldsALockOfTheShardIsNotKept) {
   EXPECT_LE(passed, kTtlMs - 500 + kEndTicksMax * 10 + 10);
 }
 
+TEST_F(GatheredEndsTest, S7NobodyWaitsForAMemberThatHoldsALockOfTheShard) {
+  std::string name = "job/0";
+  for (int k = 1; LockBench::shard_of_name(name) != LockBench::shard_of_name(kName); ++k) {
+    name = "job/" + std::to_string(k);
+  }
+  join(1);
+  pass_ms(500);
+  join(2);
+  leader_.acquire(2, 2, name, 0, kTtlMs);
+  decide();
+  const std::vector<std::uint64_t> moments = views_within(4000);
+  ASSERT_EQ(moments.size(), 2u);
+  EXPECT_LE(moments[0], kTtlMs - 500 + kEndTicksMax * 10 + 10);
+}
+
+// More than a pass looks at, in groups whose first half waits for the second one.
+TEST_F(GatheredEndsTest, S7ManyMembersThatWaitDoNotKeepTheHolderOfALock) {
+  constexpr std::uint64_t kMembers = 3000;
+  for (std::uint64_t session = 2; session < 2 + kMembers; ++session) {
+    join(session, "workers" + std::to_string(session % 16));
+  }
+  pass_ms(200);
+  leader_.acquire(1, 1, "lone", 0, kTtlMs);
+  decide();
+  pass_ms(300);
+  for (std::uint64_t session = 2; session < 2 + kMembers / 2; ++session) {
+    renew(session);
+  }
+  const auto held = [&] {
+    return leader_.service->locks()
+        .get(LockBench::shard_of_name("lone"), hash_name("lone"))
+        .has_value();
+  };
+  ASSERT_TRUE(held());
+  std::uint64_t passed = 0;
+  for (; held() && passed < 4000; passed += 10) {
+    pass_ms(10);
+    decide();
+  }
+  EXPECT_LE(passed, kTtlMs - 300 + kEndTicksMax * 10 + 10);
+}
+
 TEST_F(GatheredEndsTest, GroupsAndSessionsWithoutOneDoNotKeepEachOther) {
   join(1);
   join(2, "others");

@@ -81,6 +81,12 @@ class Lab:
     def path(self, name: str) -> Path:
         return self.directory / "made" / name
 
+    def files_of(self, user: str) -> list:
+        return ["--cacert", str(self.path("ca.crt")), "--cert", str(self.path(f"{user}.crt")), "--key", str(self.path(f"{user}.key"))]
+
+    def port_of(self, kind: str, node: int) -> int:
+        return self.port + KINDS[kind] + node - 1
+
     def run(self, *command: str) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -94,7 +100,7 @@ class Cluster:
     def __init__(self, lab: Lab):
         self.lab = lab
         self.client, self.peer, self.metrics, self.ledger = (
-            {node: lab.port + offset + node - 1 for node in NODES} for offset in KINDS.values())
+            {node: lab.port_of(kind, node) for node in NODES} for kind in KINDS)
         self.processes = [subprocess.Popen([str(lab.programs / "gcoordd"), "--config", str(lab.path(f"node-{node}.toml")),
                                             "--log-level", "error"], stdout=subprocess.DEVNULL) for node in NODES]
 
@@ -105,11 +111,12 @@ class Cluster:
         """(port, kind), of all nodes."""
         return [(port, kind) for node in NODES for port, kind in zip(self.ports_of(node), KINDS)]
 
-    def ctl_raw(self, *words: str, trusted: bool = True) -> subprocess.CompletedProcess:
-        files = ["--cacert", str(self.lab.path("ca.crt")), "--cert", str(self.lab.path("admin.crt")), "--key",
-                 str(self.lab.path("admin.key"))] if trusted else []
-        return subprocess.run([str(self.lab.programs / "gcoordctl"), "-o", "json", *files, *words], capture_output=True, text=True,
-                              check=False)
+    def ctl_words(self, *words: str, user: str = "admin") -> list:
+        """The command of a user with a certificate; without a user it has no file of TLS."""
+        return [str(self.lab.programs / "gcoordctl"), "-o", "json", *(self.lab.files_of(user) if user else []), *words]
+
+    def ctl_raw(self, *words: str, user: str = "admin") -> subprocess.CompletedProcess:
+        return subprocess.run(self.ctl_words(*words, user=user), capture_output=True, text=True, check=False)
 
     def ctl(self, *words: str) -> dict:
         return json.loads(self.ctl_raw("--endpoints", self.endpoints(), *words).stdout or "{}")

@@ -125,7 +125,7 @@ def check_plain_text(cluster: Cluster, verdict) -> None:
                                 if shutil.which("curl") else ["python3", "-c", PLAIN, str(port)],
                                 capture_output=True, text=True, timeout=CLIENT_S, check=False).stdout
         verdict.expect(f"plain text at the {name} port of {port} is served nothing", not answer.startswith("2"), answer)
-    done = cluster.ctl_raw("--endpoints", f"127.0.0.1:{cluster.client[1]}", "status", trusted=False)
+    done = cluster.ctl_raw("--endpoints", f"127.0.0.1:{cluster.client[1]}", "status", user="")
     verdict.expect("gcoordctl in plain text hears GC3113", "GC3113" in done.stdout + done.stderr, done.stdout + done.stderr)
 
 

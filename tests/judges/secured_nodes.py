@@ -130,7 +130,7 @@ class Cluster:
 
         def holds() -> bool:
             nonlocal done
-            done = self.ctl_raw("--endpoints", self.endpoints(), *words)
+            done = self.ctl_raw("--endpoints", self.endpoints(), "--timeout", "60s", *words)
             return done.returncode == 0 or not any(number in done.stdout + done.stderr for number in PASSING)
 
         wait_for(" ".join(words), holds, 60)

@@ -215,6 +215,9 @@ def check_health(front: Front, cluster: Cluster, verdict) -> None:
         done = cluster.ctl_raw("--endpoints", front.at("any"), "--timeout", "30s", "lock", "acquire", f"after/{k}", "--ttl", "10m")
         verdict.expect(f"clients are served through the front by those that remain, {k}", done.returncode == 0,
                        done.stdout + done.stderr)
+    done = cluster.ctl_raw("--endpoints", f"{front.at('client_2')},{front.at('client_1')}", "--timeout", "30s", "whoami")
+    verdict.expect("a client goes on to the next endpoint where a front has no node behind it", done.returncode == 0,
+                   done.stdout + done.stderr)
 
 
 def check_revoked_front(front: Front, cluster: Cluster, verdict) -> None:

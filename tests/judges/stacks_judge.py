@@ -40,6 +40,9 @@ class Stack:
         return talk(self.command + words, said, how.get("until", ""), self.environment)
 
 
+PYTHON = Stack("Python ssl", [sys.executable, str(SOURCES / "python_client.py")])
+
+
 def compiled(lab: Lab, source: str, *libraries: str) -> str:
     program = lab.directory / source
     lab.run("cc", "-O1", "-o", str(program), str(SOURCES / f"{source}.c"), *libraries)
@@ -215,8 +218,7 @@ def judge(programs: Path, verdict) -> None:
 
     def checks(lab: Lab, cluster) -> None:
         cluster.check_rights()
-        stacks = [Stack("wolfSSL", [compiled(lab, "wolfssl_client", "-lwolfssl")]),
-                  Stack("Python ssl", [sys.executable, str(SOURCES / "python_client.py")])]
+        stacks = [Stack("wolfSSL", [compiled(lab, "wolfssl_client", "-lwolfssl")]), PYTHON]
         if has_curl:
             stacks.append(Stack("libcurl", curl, False, with_packages))
             check_hybrids(lab, cluster, stacks[-1], verdict)

@@ -9,7 +9,9 @@ import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
 
+from hello_frame import hello_frame
 from secured_nodes import KINDS, Cluster, Lab, with_nodes
+from stacks_judge import PYTHON
 from tls_clients import CLIENT_S, gnutls, gnutls_pair, openssl, pair, version_in, version_of_package
 
 SUMMARY = "sslscan and testssl.sh find nothing of MEDIUM or above on any port; openssl and gnutls-cli are refused where they must be"
@@ -147,6 +149,10 @@ def judge_short(programs: Path, verdict) -> None:
         for bad in ("stranger", "expired", "revoked"):
             seen = openssl(lab, cluster.metrics[1], *pair(lab, bad))
             verdict.expect(f"openssl with the certificate '{bad}' is refused", not seen[0], seen[1])
+        for user, is_welcome in (("admin", True), ("revoked", False)):
+            heard = PYTHON.say(lab, cluster.client[1], hello_frame(), user=user, until="GCRP")
+            verdict.expect(f"a Hello by Python's ssl with the certificate '{user}' gets {'a' if is_welcome else 'no'} Welcome",
+                           ("GCRP" in heard) == is_welcome, heard)
 
     with_nodes(programs, checks)
 

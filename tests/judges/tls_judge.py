@@ -3,17 +3,16 @@
 import concurrent.futures
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import tempfile
-import threading
 import xml.etree.ElementTree
 from pathlib import Path
 
-from secured_nodes import KINDS, NODES, Cluster, Lab
-from three_nodes import wait_for
+from hello_frame import hello_frame
+from secured_nodes import KINDS, Cluster, Lab, with_nodes
+from stacks_judge import PYTHON
+from tls_clients import CLIENT_S, gnutls, gnutls_pair, openssl, pair, version_in, version_of_package
 
 SUMMARY = "sslscan and testssl.sh find nothing of MEDIUM or above on any port; openssl and gnutls-cli are refused where they must be"
 BAD = ("MEDIUM", "HIGH", "CRITICAL", "FATAL")
@@ -23,18 +22,13 @@ ALLOWED = {
     "cert_chain_of_trust": "the CA is the lab's own, and no browser knows it",
 }
 TESTSSL_S = 900
-CLIENT_S = 20
 VERSIONS_OFF = ("2", "3", "1.0", "1.1", "1.2")  # As sslscan names them.
 
 
 def versions() -> dict:
-    def of(pattern: str, *words: str) -> str:
-        said = subprocess.run(words, capture_output=True, text=True, check=False)
-        return re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", said.stdout + said.stderr)).group(1)
-
-    package = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "testssl.sh"], capture_output=True, text=True, check=False)
-    return {"sslscan": of(r"(\d+\.\d+\.\d+\S*)", "sslscan", "--version"), "testssl.sh": package.stdout or "unknown",
-            "openssl": of(r"OpenSSL (\S+)", "openssl", "version"), "gnutls-cli": of(r"gnutls-cli (\S+)", "gnutls-cli", "--version")}
+    return {"sslscan": version_in(r"(\d+\.\d+\.\d+\S*)", "sslscan", "--version"), "testssl.sh": version_of_package("testssl.sh"),
+            "openssl": version_in(r"OpenSSL (\S+)", "openssl", "version"),
+            "gnutls-cli": version_in(r"gnutls-cli (\S+)", "gnutls-cli", "--version")}
 
 
 # ---- scanners -------------------------------------------------------------------------------------------------------
@@ -99,41 +93,6 @@ def check_testssl(lab: Lab, cluster: Cluster, verdict) -> None:
 
 # ---- clients --------------------------------------------------------------------------------------------------------
 
-def served(command: list) -> tuple:
-    """(whether a GET was answered, what was said). The client's input stays open until it ends: the end is the node's, or its own."""
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    late = threading.Timer(CLIENT_S, child.kill)
-    late.start()
-    try:
-        child.stdin.write(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        child.stdin.flush()
-    except BrokenPipeError:
-        pass  # It has ended, and said why.
-    said = child.stdout.read().decode(errors="replace")
-    late.cancel()
-    child.wait()
-    return "HTTP/1.1 200" in said, said
-
-
-def openssl(lab: Lab, port: int, *words: str) -> tuple:
-    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", str(lab.path("ca.crt")), "-verify_return_error",
-               "-ign_eof", "-quiet", *words]
-    return served(command)
-
-
-def gnutls(lab: Lab, port: int, *words: str) -> tuple:
-    command = ["gnutls-cli", f"--port={port}", f"--x509cafile={lab.path('ca.crt')}", *words, "127.0.0.1"]
-    return served(command)
-
-
-def pair(lab: Lab, name: str) -> tuple:
-    return "-cert", str(lab.path(f"{name}.crt")), "-key", str(lab.path(f"{name}.key"))
-
-
-def gnutls_pair(lab: Lab, name: str) -> tuple:
-    return f"--x509certfile={lab.path(f'{name}.crt')}", f"--x509keyfile={lab.path(f'{name}.key')}"
-
-
 def check_clients(lab: Lab, cluster: Cluster, verdict) -> None:
     port = cluster.metrics[1]
 
@@ -168,23 +127,12 @@ def check_plain_text(cluster: Cluster, verdict) -> None:
                                 if shutil.which("curl") else ["python3", "-c", PLAIN, str(port)],
                                 capture_output=True, text=True, timeout=CLIENT_S, check=False).stdout
         verdict.expect(f"plain text at the {name} port of {port} is served nothing", not answer.startswith("2"), answer)
-    done = cluster.ctl_raw("--endpoints", f"127.0.0.1:{cluster.client[1]}", "status", trusted=False)
+    done = cluster.ctl_raw("--endpoints", f"127.0.0.1:{cluster.client[1]}", "status", user="")
     verdict.expect("gcoordctl in plain text hears GC3113", "GC3113" in done.stdout + done.stderr, done.stdout + done.stderr)
 
 
 PLAIN = ("import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5); "
          "s.sendall(b'GET /livez HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'); print(s.recv(64).split(b' ')[1].decode() if s else '')")
-
-
-def with_nodes(programs: Path, checks) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        lab = Lab(programs, Path(directory))
-        cluster = Cluster(lab)
-        try:
-            wait_for("the cluster", lambda: len(cluster.ctl("status").get("nodes", [])) == len(NODES), 60)
-            checks(lab, cluster)
-        finally:
-            cluster.end()
 
 
 def check_sslscan(lab: Lab, ports: list, verdict) -> None:
@@ -201,6 +149,10 @@ def judge_short(programs: Path, verdict) -> None:
         for bad in ("stranger", "expired", "revoked"):
             seen = openssl(lab, cluster.metrics[1], *pair(lab, bad))
             verdict.expect(f"openssl with the certificate '{bad}' is refused", not seen[0], seen[1])
+        for user, is_welcome in (("admin", True), ("revoked", False)):
+            heard = PYTHON.say(lab, cluster.client[1], hello_frame(), user=user, until="GCRP")
+            verdict.expect(f"a Hello by Python's ssl with the certificate '{user}' gets {'a' if is_welcome else 'no'} Welcome",
+                           ("GCRP" in heard) == is_welcome, heard)
 
     with_nodes(programs, checks)
 

@@ -43,7 +43,7 @@ door_knows_bench() { # door_knows_bench NAME: the verb does not refuse it as unk
   sed -n '/^verb_bench()/,/^}/p' gcoord | grep -Eq "(^| )$1( |\\))"
 }
 list_is_well_formed() {
-  awk '$1 !~ /^#/ && (NF < 3 || $2 !~ /^(build|test|bench|micro|judge|optional)$/ || seen[$1]++) { print; bad = 1 } END { exit bad }' \
+  awk '$1 !~ /^#/ && (NF < 3 || $2 !~ /^(build|test|bench|micro|judge|optional)(,(build|test|bench|micro|judge|optional))*$/ || seen[$1]++) { print; bad = 1 } END { exit bad }' \
     deploy/debian-packages.txt
 }
 doctor_names() { printf '%s\n' "$report" | grep -q "^  $1 "; }

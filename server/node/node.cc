@@ -213,7 +213,8 @@ class Node::Impl {
     ledger_stack_.ledger().set_members(members);
     health_.set_members(members);
     log_.set_members(members);
-    if (set_members(welcome_, members)) {
+    const std::string own = own_address(options(), client_port_.frontend.port());
+    if (set_members(welcome_, members, own)) {
       client_port_.frontend.set_welcome(welcome_);
     }
   }

@@ -24,8 +24,7 @@ bool has_address(std::span<const protocol::NodeAddress> nodes,
 // one address help nobody: then the view decides, and only for as long as it names the other there.
 void keep_own_address(const protocol::NodeAddress& own, std::span<protocol::NodeAddress> nodes) {
   const auto place = std::ranges::find(nodes, own.node, &protocol::NodeAddress::node);
-  if (place != nodes.end() && !own.address.empty() &&
-      !has_address(nodes, own.node, own.address)) {
+  if (place != nodes.end() && !own.address.empty() && !has_address(nodes, own.node, own.address)) {
     place->address = own.address;
   }
 }

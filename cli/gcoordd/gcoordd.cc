@@ -188,8 +188,7 @@ int run(const server::Invocation& invocation, Process& process) {
   };
   Reload reload(process.arguments, environment_value, invocation);
   reload.tell([&](const server::Invocation& running) {
-    options.tls = opening.dev().complete(running.options.tls);
-    node.value()->change_tls(options.tls);
+    options.tls = node.value()->change_tls(opening.dev().complete(running.options.tls));
     show(running);
   });
   reload.apply_by([&](server::NodeOptions changed) {

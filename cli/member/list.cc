@@ -2,13 +2,16 @@
 
 #include "cli/member/description.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/named_nodes.h"
+#include "protocol/error_codes.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -165,20 +168,66 @@ Table MemberRows::table(std::uint64_t now_ms) const {
   return table;
 }
 
-int list_members(Context& context) {
-  MemberRows rows;
-  bool asked = false;
-  const auto refused = ask_nodes(context, 0, [&](client::Client& client, std::uint32_t node) {
-    rows.add(node, client.view({.node_id = node, .after = std::nullopt, .wait = {}}));
-    if (!asked && is_moving(rows.view())) {
-      asked = true;
-      if (const auto progress = client.member_progress(); progress.ok()) {
-        rows.set_progress(progress.value());
+namespace {
+
+using std::chrono::milliseconds;
+
+// Nodes answer in a few milliseconds; one that is stopped, or beside which the network drops all,
+// must not keep the others from being shown. A --timeout that was given is kept to instead.
+constexpr milliseconds kAnswerTime{1000};
+constexpr milliseconds kConnectTime{500};
+
+// Of all nodes at once.
+class ViewAnswers {
+ public:
+  ViewAnswers(client::Client& client, milliseconds time)
+      : time_(time), until_(std::chrono::steady_clock::now() + time) {
+    static_cast<void>(client.wait_for_all_nodes(std::min(time, kConnectTime)).ok());
+    for (const client::NodeView& node : client.cluster().nodes) {
+      if (node.node_id != 0) {
+        answers_.emplace_back(
+            node.node_id,
+            client.view_async({.node_id = node.node_id, .after = std::nullopt, .wait = {}}));
       }
     }
-  });
-  if (refused) {
-    return *refused;
+  }
+
+  void add_to(MemberRows& rows) {
+    for (auto& [node, answer] : answers_) {
+      const auto left = until_ - std::chrono::steady_clock::now();
+      const bool came =
+          answer.wait_for(std::max(left, std::chrono::steady_clock::duration::zero()));
+      rows.add(node, came ? answer.get() : client::Result<client::MembershipView>{silent()});
+    }
+  }
+
+ private:
+  client::Status silent() const {
+    return {client::StatusCode::DeadlineExceeded,
+            "no answer within " + std::to_string(time_.count()) + " ms; --timeout waits longer",
+            static_cast<std::uint32_t>(protocol::ErrorCode::DeadlineExceeded)};
+  }
+
+  milliseconds time_;
+  std::chrono::steady_clock::time_point until_;
+  std::vector<std::pair<std::uint32_t, client::Future<client::Result<client::MembershipView>>>>
+      answers_;
+};
+
+}  // namespace
+
+int list_members(Context& context) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  MemberRows rows;
+  const milliseconds time = context.timeout();
+  ViewAnswers(*client, context.timeout_given() ? time : std::min(time, kAnswerTime)).add_to(rows);
+  if (is_moving(rows.view())) {
+    if (const auto progress = client->member_progress(); progress.ok()) {
+      rows.set_progress(progress.value());
+    }
   }
   if (const client::Status failure = rows.failure(); !failure.ok()) {
     return context.output().fail(failure);

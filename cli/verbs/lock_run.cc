@@ -18,6 +18,7 @@
 #include "cli/credentials/session_key_files.h"
 #include "cli/guard/guarded_command.h"
 #include "cli/terminal/check_flags.h"
+#include "cli/terminal/chosen_values.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/wake_sources.h"
@@ -30,6 +31,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -217,25 +219,49 @@ int report_unstarted(Context& context, const Status& why) {
   return why.code() == StatusCode::NotFound ? kNoSuchCommandExit : kUnusableCommandExit;
 }
 
+bool names_file(const std::string& option) {
+  return option == "cacert" || option == "cert" || option == "key" || option == "password-file" ||
+         option == "token-file";
+}
+
+bool says_where(const std::string& option) {
+  return names_file(option) || option == "endpoints" || option == "tls" || option == "user" ||
+         option == "insecure-credentials";
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 // How the command's own clients reach the cluster as the same user: where files prove it. A
-// password that was typed stays here.
-std::vector<std::pair<std::string, std::string>> login_variables(const Globals& globals) {
-  std::vector<std::pair<std::string, std::string>> variables;
-  for (const auto& [option, value] : globals.values()) {
-    const bool file = option == "cacert" || option == "cert" || option == "key" ||
-                      option == "password-file" || option == "token-file";
-    const bool named = option == "endpoints" || option == "tls" || option == "user" ||
-                       option == "insecure-credentials";
-    if (value.empty() || value == "-" || (!file && !named)) {
+// password that was typed stays here. The environment and the contexts are there for the command,
+// too, so only what the command line says is added: a variable more would stand above the context
+// that the command names by GCOORD_CONTEXT.
+Variables login_variables(const Globals& globals) {
+  Variables variables;
+  const ContextValues typed = typed_values(*globals.program, globals.values());
+  const auto chosen = choose_own_values(typed);
+  if (!chosen.ok()) {
+    return variables;  // It was chosen once already; the file has changed since.
+  }
+  const bool by_context = typed.contains("context");
+  if (by_context) {
+    variables.emplace_back(variable_name("context"), chosen.value().context);
+  }
+  const bool provable = !globals.login.password_file.empty() || !globals.login.token_file.empty();
+  for (const auto& [option, value] : chosen.value().by_option) {
+    const std::string variable = variable_name(option);
+    // A variable that is there would stand above the context that the command line names.
+    const char* const present = std::getenv(variable.c_str());
+    const bool hidden = by_context && value.source == ValueSource::Context && present != nullptr &&
+                        *present != '\0';
+    const bool missing = value.source == ValueSource::CommandLine || hidden;
+    if (!missing || !says_where(option) || value.text == "-" ||
+        (option == "user" && !provable)) {  // Its clients would ask for the password.
       continue;
     }
-    const bool provable = !globals.login.password_file.empty() || !globals.login.token_file.empty();
-    if (option == "user" && !provable) {
-      continue;  // Its clients would ask for the password, or have none.
-    }
-    variables.emplace_back(
-        variable_name(option),
-        file ? std::filesystem::absolute(value).lexically_normal().string() : value);
+    variables.emplace_back(variable,
+                           names_file(option)
+                               ? std::filesystem::absolute(value.text).lexically_normal().string()
+                               : value.text);
   }
   return variables;
 }

@@ -192,11 +192,14 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
 // How often a stream without events looks whether there can be any.
 constexpr milliseconds kLook{500};
 
-// What a node says of a login that will not become good by itself.
+// What a node says of a login or a certificate that will not become good by itself.
 constexpr std::array kLoginRefusals = {ErrorCode::AuthenticationFailed,
                                        ErrorCode::TokenMalformed,
                                        ErrorCode::TokenForeign,
-                                       ErrorCode::TokenRevoked};
+                                       ErrorCode::TokenRevoked,
+                                       ErrorCode::TlsOwnExpired,
+                                       ErrorCode::TlsOwnRevoked,
+                                       ErrorCode::TlsOwnUntrusted};
 
 // Why nothing will happen any more: no node is connected, and a majority refuses the login, as they
 // do once its password is another one. Ok: something may.

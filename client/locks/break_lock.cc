@@ -74,10 +74,12 @@ void break_lock(Core& core,
           return callback(free ? failure(protocol::ErrorCode::LockNotHeld) : lock.status());
         }
         if (lock.value().hidden) {
-          return callback(failure(protocol::ErrorCode::NotAllowed,
-                                  "it takes lock.break over the name, and lock.read.details to "
-                                  "find its holds; who has only the first gives the token of a "
-                                  "hold"));
+          return callback(
+              failure(protocol::ErrorCode::NotAllowed,
+                      "lock.read.details over the name is missing, so its holds cannot "
+                      "be found. Ask an administrator for it (gcoordctl role grant), or "
+                      "give the token of a hold (--token); to break takes lock.break, "
+                      "which was not checked yet"));
         }
         asked.token = newest_token(lock.value());
         // One hold costs a node little; all of them, room for as many as a lock may have.

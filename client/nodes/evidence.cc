@@ -1,6 +1,7 @@
 #include "client/nodes/evidence.h"
 
 #include "client/net/failure.h"
+#include "client/nodes/node_login.h"
 #include "client/nodes/node_set.h"
 #include "protocol/error_codes.h"
 
@@ -24,17 +25,21 @@ std::string evidence_of(const NodeEntries& entries) {
 std::vector<NodeView> views_of(const NodeEntries& entries,
                                std::span<const protocol::NodeAddress> cluster) {
   std::vector<NodeView> views;
+  const auto number_of = [](const NodeEntry& entry) {
+    const bool checks = entry.failure.code == protocol::ErrorCode::None && awaits_login(entry);
+    return static_cast<std::uint32_t>(checks ? protocol::ErrorCode::AuthenticationBusy
+                                             : entry.failure.code);
+  };
   for (const auto& entry : entries) {
     if (entry->is_used()) {
       const bool ready = entry->phase == NodeEntry::Phase::Ready;
       const bool works = ready && entry->breaker.closed();
-      views.push_back(
-          {.node_id = entry->node.value,
-           .address = entry->address,
-           .connected = ready,
-           .breaker = entry->breaker.state(),
-           .last_error = works ? std::string{} : entry->failure.evidence,
-           .last_error_number = works ? 0 : static_cast<std::uint32_t>(entry->failure.code)});
+      views.push_back({.node_id = entry->node.value,
+                       .address = entry->address,
+                       .connected = ready,
+                       .breaker = entry->breaker.state(),
+                       .last_error = works ? std::string{} : entry->failure.evidence,
+                       .last_error_number = works ? 0 : number_of(*entry)});
     }
   }
   const auto has_entry = [&entries](NodeId node) {

@@ -54,6 +54,9 @@ std::string NodeEntry::why_not_ready() const {
   if (!failure.evidence.empty()) {
     return failure.evidence;
   }
+  if (phase == Phase::Connecting && welcome != nullptr && login.sent()) {
+    return "it has not answered the login yet";
+  }
   return is_unanswered() ? "it takes connections and does not answer" + std::string{kWhichPort}
                          : "no answer yet";
 }

@@ -16,10 +16,36 @@ namespace {
 // A node that refused the login for what it is is not asked again for so long.
 constexpr TimePoint kRefusedRest = std::chrono::seconds{30};
 
+// One that has too many passwords to check, or has not heard of the newest users: besides the pause
+// of the breaker, which grows.
+constexpr TimePoint kBusyRest = std::chrono::milliseconds{100};
+
+// One whose patience with this address is over: it takes another password every two seconds
+// (server/identities/attempt_limits.h), and a refusal until then costs it nothing.
+constexpr TimePoint kThrottledRest = std::chrono::seconds{2};
+
+TimePoint rest_after(protocol::ErrorCode refusal) {
+  if (refusal == protocol::ErrorCode::AuthenticationThrottled) {
+    return kThrottledRest;
+  }
+  return is_login_put_off(refusal) ? kBusyRest : kRefusedRest;
+}
+
 // An attachment for each session in so long: secrets are kept for days.
 constexpr TimePoint kAttachedFor = std::chrono::hours{1};
 
 }  // namespace
+
+bool is_login_put_off(protocol::ErrorCode refusal) {
+  return refusal == protocol::ErrorCode::AuthenticationBusy ||
+         refusal == protocol::ErrorCode::AuthenticationThrottled ||
+         refusal == protocol::ErrorCode::UsersBehind;
+}
+
+bool awaits_login(const NodeEntry& entry) {
+  return entry.phase == NodeEntry::Phase::Connecting && entry.welcome != nullptr &&
+         entry.login.sent();
+}
 
 bool has_identities(const protocol::Welcome& welcome) {
   return (welcome.features & static_cast<std::uint64_t>(protocol::Feature::Identities)) != 0;
@@ -80,10 +106,8 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   }
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
-    const bool passing = protocol::is_passing(code);
-    entry.rests_until = reply.answer.now + (passing ? TimePoint{} : kRefusedRest);
-    entry.connection->close(
-        numbered(passing ? protocol::ErrorCode::None : code, outcome.status.message()));
+    entry.rests_until = reply.answer.now + rest_after(code);
+    entry.connection->close(numbered(code, outcome.status.message()));
   }
   return outcome.status.ok();
 }

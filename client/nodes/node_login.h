@@ -22,6 +22,14 @@ namespace gcoord::client {
 
 bool has_identities(const protocol::Welcome& welcome);
 
+// Whether the same login may be good at the node in a moment: too many passwords wait there, too
+// many attempts from this address failed, or it has not heard of the newest users.
+bool is_login_put_off(protocol::ErrorCode refusal);
+
+// Whether the login was shown and has had no answer yet, so that the node checks a password, or
+// will.
+bool awaits_login(const NodeEntry& entry);
+
 // Shows the login; closes the connection when there is none to show. A password costs a node much,
 // so it is shown to one node at a time: what comes for it, a token, serves at the others, which
 // wait for resume_logins().

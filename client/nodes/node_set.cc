@@ -229,7 +229,12 @@ void NodeSet::advance(TimePoint now) {
       connect(entry, now);
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
       entry.give_up_at = kTimeNever;
-      entry.connection->close("no answer within the connect timeout");
+      if (awaits_login(entry)) {
+        entry.connection->close(
+            numbered(protocol::ErrorCode::AuthenticationBusy, "no answer to the login in time"));
+      } else {
+        entry.connection->close("no answer within the connect timeout");
+      }
     } else if (entry.phase == Phase::Ready && known_.has_left(entry.node) &&
                now >= entry.give_up_at) {
       entry.give_up_at = kTimeNever;
@@ -350,6 +355,8 @@ void NodeSet::on_welcome(Entry& entry,
       return entry.connection->close(reason);
     }
     entry.welcome = std::make_unique<protocol::Welcome>(std::move(welcome).value());
+    // The node is there, and a check of a password has a time of its own.
+    entry.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
     if (has_identities(*entry.welcome) && access_.login->wanted()) {
       return entry.login.sent() ? void() : log_in(entry, entries_, *access_.login);
     }
@@ -461,7 +468,7 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     entry.phase = Phase::Left;
     entry.give_up_at = now + kLeavingTime;
   }
-  entry.failed = true;
+  entry.failed = !is_login_put_off(code);  // Nobody gives up for what passes in a moment.
   entry.failure = {unanswered ? reason + std::string{kWhichPort} : reason, code};
   entry.breaker.trip(now);
   if (code == protocol::ErrorCode::CredentialsExposed) {

@@ -45,7 +45,8 @@ constexpr Row kRows[] = {
      "have it issued by the CA of this cluster"},
     {security::kTlsUnjudged,
      DropReason::OwnCertificate,
-     "put a new revocation list in place of the file of --tls-crl of that node"},
+     "read the log of that node; with GC3138 there, put a new list in place of its file of "
+     "--tls-crl"},
     {security::kTlsRefused, DropReason::OwnCertificate, kOwnRemedy},
 };
 

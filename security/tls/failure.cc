@@ -84,8 +84,11 @@ Status refusal_of(int alert, const std::string& words) {
     case SSL_AD_UNKNOWN_CA:
       return refused("it comes from no authority that is trusted there", kTlsOwnUntrusted);
     case SSL_AD_CERTIFICATE_UNKNOWN:
-      return refused("it cannot check it; the revocation list of a node has expired or is missing",
-                     kTlsUnjudged);
+      return refused(
+          "the alert certificate_unknown, which names no cause. A node sends it when its "
+          "revocation "
+          "list has expired or is missing, other software for other causes, too",
+          kTlsUnjudged);
     default:
       return refused(words, kTlsRefused);
   }

@@ -7,6 +7,8 @@
 #include "server/interfaces/replies.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 
 namespace gcoord::server {
@@ -73,7 +75,7 @@ void IdentityRequests::check_password(const ClientRequest& request,
                                       const protocol::AuthenticateOrder& order) {
   const auto of_source = checking_.find(connection.source);
   if (connection.checking ||
-      (of_source != checking_.end() && of_source->second >= kChecksOfSource)) {
+      (of_source != checking_.end() && of_source->second.size() >= kChecksOfSource)) {
     env_.metrics.queue_full.add();
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
   }
@@ -84,22 +86,39 @@ void IdentityRequests::check_password(const ClientRequest& request,
                   connection.source,
                   std::string{order.user},
                   may ? user->verifier : std::string{}};
+  const auto abandoned = std::make_shared<std::atomic<bool>>(false);
   const bool queued = env_.passwords.check(
       may ? user->verifier : security::decoy_verifier(),
       std::string{order.password},
-      [this, checked = std::move(checked)](bool right) { on_checked(checked, right); });
+      {.done = [this, checked = std::move(checked)](bool right) { on_checked(checked, right); },
+       .abandoned = abandoned});
   if (!queued) {
     env_.metrics.queue_full.add();
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
   }
   connection.checking = true;
-  ++checking_[connection.source];
+  checking_[connection.source].push_back({request.connection, abandoned});
   env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
+}
+
+// Those of connections that are gone: who comes after them does not wait for their turns. A try of
+// that address it was all the same.
+void IdentityRequests::abandon_checks() {
+  for (const auto& [source, checks] : checking_) {
+    for (const Check& check : checks) {
+      if (env_.connections.identity(check.connection) == nullptr) {
+        check.abandoned->store(true, std::memory_order_relaxed);
+      }
+    }
+  }
 }
 
 // The user may have been changed meanwhile.
 void IdentityRequests::on_checked(const Checked& checked, bool fits) {
-  if (const auto of_source = checking_.find(checked.source); --of_source->second == 0) {
+  const auto of_source = checking_.find(checked.source);
+  std::erase_if(of_source->second,
+                [&](const Check& each) { return each.connection == checked.connection; });
+  if (of_source->second.empty()) {
     checking_.erase(of_source);
   }
   const auto now_known = env_.users.find(checked.user);
@@ -345,6 +364,7 @@ std::string IdentityRequests::proven_user(protocol::ConnectionId connection) con
 }
 
 bool IdentityRequests::advance() {
+  abandon_checks();
   bool any = env_.passwords.take_done();
   if (any) {
     env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));

@@ -32,6 +32,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -116,6 +117,12 @@ class IdentityRequests {
 
  private:
   // A request whose password was checked.
+  // A password that waits for the worker, or is there.
+  struct Check {
+    protocol::ConnectionId connection;
+    PasswordWorker::Abandoned abandoned;
+  };
+
   struct Checked {
     protocol::ConnectionId connection;
     protocol::RequestSlot request;
@@ -125,6 +132,7 @@ class IdentityRequests {
   };
 
   void authenticate(const ClientRequest& request, ConnectionIdentity& connection);
+  void abandon_checks();
   void check_password(const ClientRequest& request,
                       ConnectionIdentity& connection,
                       const protocol::AuthenticateOrder& order);
@@ -151,7 +159,7 @@ class IdentityRequests {
   IdentityKeys keys_;
   TokenCache known_;
   AttemptLimits limits_;
-  std::map<SourceBits, std::uint32_t> checking_;  // Of those that have any.
+  std::map<SourceBits, std::vector<Check>> checking_;  // Of those that have any.
   ProvenConnections proven_;
   std::uint64_t reidentified_ = 0;
   security::SessionKey granted_;  // See on_opened().

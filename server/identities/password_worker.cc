@@ -26,16 +26,18 @@ PasswordWorker::~PasswordWorker() {
 }
 
 // A short password stays where it was moved from, so each place is wiped.
-bool PasswordWorker::check(std::string verifier,
-                           std::string password,
-                           std::function<void(bool)> done) {
-  const bool queued = submit({std::move(verifier), std::move(password), std::move(done), {}});
+bool PasswordWorker::check(std::string verifier, std::string password, Waiter waiter) {
+  const bool queued = submit({std::move(verifier),
+                              std::move(password),
+                              std::move(waiter.done),
+                              {},
+                              std::move(waiter.abandoned)});
   security::wipe(password);
   return queued;
 }
 
 bool PasswordWorker::hash(std::string password, std::function<void(Result<std::string>)> done) {
-  const bool queued = submit({{}, std::move(password), {}, std::move(done)});
+  const bool queued = submit({{}, std::move(password), {}, std::move(done), {}});
   security::wipe(password);
   return queued;
 }
@@ -82,7 +84,9 @@ void PasswordWorker::run() {
 
 std::function<void()> PasswordWorker::work(Job& job) const {
   if (job.checked) {
-    const bool right = security::check_password(job.verifier, job.password);
+    const bool waited_for =
+        job.abandoned == nullptr || !job.abandoned->load(std::memory_order_relaxed);
+    const bool right = waited_for && security::check_password(job.verifier, job.password);
     return [done = std::move(job.checked), right] { done(right); };
   }
   return

@@ -9,10 +9,12 @@
 
 #include "common/status.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -30,8 +32,18 @@ class PasswordWorker {
   PasswordWorker(const PasswordWorker&) = delete;
   PasswordWorker& operator=(const PasswordWorker&) = delete;
 
-  // Whether the password is the verifier's, later. False: the queue is full, and nothing happens.
-  bool check(std::string verifier, std::string password, std::function<void(bool)> done);
+  // Set once nobody waits for the outcome any more.
+  using Abandoned = std::shared_ptr<std::atomic<bool>>;
+
+  // Who waits for a check.
+  struct Waiter {
+    std::function<void(bool)> done;
+    Abandoned abandoned{};  // None: the waiter stays.
+  };
+
+  // Whether the password is the verifier's, later; one that is abandoned when its turn comes is not
+  // checked, and is none. False: the queue is full, and nothing happens.
+  bool check(std::string verifier, std::string password, Waiter waiter);
 
   // A verifier of a new password, later (security/credentials/password.h). False as above.
   bool hash(std::string password, std::function<void(Result<std::string>)> done);
@@ -47,6 +59,7 @@ class PasswordWorker {
     std::string password;
     std::function<void(bool)> checked;
     std::function<void(Result<std::string>)> hashed;
+    Abandoned abandoned;
   };
 
   bool submit(Job job);

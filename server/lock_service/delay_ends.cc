@@ -22,9 +22,9 @@ void DelayEnds::on_tick() {
   }
 }
 
-void DelayEnds::on_refused(const Pending& pending) {
+void DelayEnds::on_refused(const Pending& pending, Tick again) {
   env_.locks.delays().on_refused(
-      ShardId{pending.request.shard}, FencingToken{pending.request.token}, env_.clock.now + 1);
+      ShardId{pending.request.shard}, FencingToken{pending.request.token}, again);
 }
 
 }  // namespace gcoord::server

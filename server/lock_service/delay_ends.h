@@ -33,8 +33,8 @@ class DelayEnds {
 
   void on_tick();
 
-  // A proposal did not get into the log: due again in a tick.
-  void on_refused(const Pending& pending);
+  // A proposal did not get into the log: due again at `again`.
+  void on_refused(const Pending& pending, Tick again);
 
   // kTickNever while there are none.
   Tick next_deadline() const { return env_.locks.delays().next_deadline(); }

@@ -271,12 +271,12 @@ Tick Outcomes::next_deadline() const {
   return timeouts_under_way_ < kWaitEndsUnderWayMax ? env_.waits.next_deadline() : kTickNever;
 }
 
-void Outcomes::on_timeout_refused(const Pending& pending) {
+void Outcomes::on_timeout_refused(const Pending& pending, Tick again) {
   --timeouts_under_way_;
   env_.waits.set_deadline({ShardId{pending.request.shard},
                            SessionId{pending.request.session},
                            RequestSequence{pending.request.sequence}},
-                          env_.clock.now + 1);
+                          again);
 }
 
 }  // namespace gcoord::server

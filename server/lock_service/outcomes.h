@@ -92,8 +92,8 @@ class Outcomes {
   void on_timeout_decided() { --timeouts_under_way_; }
 
   // Such a proposal did not get into the log. The wait is still here only if this node still leads:
-  // again in a tick.
-  void on_timeout_refused(const Pending& pending);
+  // again at `again`.
+  void on_timeout_refused(const Pending& pending, Tick again);
 
  private:
   // If it is late: `spent` is where the time went, and the entry is what it became, if it is known.

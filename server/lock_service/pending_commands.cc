@@ -1,12 +1,32 @@
 #include "server/lock_service/pending_commands.h"
 
+#include "server/interfaces/errors.h"
 #include "server/interfaces/log_record.h"
+#include "server/platform/operator_log.h"
 
+#include <algorithm>
+#include <atomic>
 #include <string>
 
 namespace gcoord::server {
 
 using protocol::ErrorCode;
+
+namespace {
+
+// Once in a process: gcoord_server_resident_requests_unsound_total counts all of them.
+void log_unsound(const Status& status) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true, std::memory_order_relaxed)) {
+    log_error(
+        LogComponent::Gpu,
+        "the device finds a proposal of this node itself unsound; the node repeats it after a "
+        "pause each time, and it will not become sound: {}",
+        status.to_string());
+  }
+}
+
+}  // namespace
 
 void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockReply& decision) {
   const Pending pending = env_.pending.take(entry.cookie);
@@ -74,6 +94,15 @@ void PendingCommands::on_request_decided(const Pending& pending,
   }
 }
 
+// The device judges the same command the same way in the next tick, for ever.
+Tick PendingCommands::repeat_at(const Status& status) const {
+  if (status.detail() != kDeviceRefused) {
+    return env_.clock.now + 1;
+  }
+  log_unsound(status);
+  return env_.clock.now + std::max<std::uint64_t>(kUnsoundRestMs / env_.clock.tick_ms, 1);
+}
+
 void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
   const Pending pending = env_.pending.take(cookie);
   switch (pending.kind) {
@@ -84,15 +113,15 @@ void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, Nod
       return env_.sessions.on_closed(pending, static_cast<ErrorCode>(refusal.detail), leader_hint);
     }
     case PendingKind::TimedOut:
-      return env_.outcomes.on_timeout_refused(pending);
+      return env_.outcomes.on_timeout_refused(pending, repeat_at(status));
     case PendingKind::Expiry:
-      return env_.expiry.on_refused(pending.group, env_.clock.now);
+      return env_.expiry.on_refused(pending.group, repeat_at(status));
     case PendingKind::Move:
       return env_.moves.on_refused(pending.group, status, leader_hint);
     case PendingKind::Broken:
       return;  // The circle is found again if it is still there.
     case PendingKind::Delay:
-      return env_.delays.on_refused(pending);
+      return env_.delays.on_refused(pending, repeat_at(status));
     case PendingKind::GroupWithdrawal:
       return env_.parts.groups.on_withdrawal_refused(pending);
     case PendingKind::RendezvousWithdrawal:

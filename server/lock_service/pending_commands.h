@@ -46,6 +46,12 @@ class PendingCommands {
                           const AppliedEntry& entry,
                           const locks::LockReply& decision);
 
+  // When the node repeats a proposal of its own that was refused for this: in a tick, and after a
+  // pause where its device found it unsound. The log says the latter once.
+  Tick repeat_at(const Status& status) const;
+
+  static constexpr std::uint64_t kUnsoundRestMs = 5'000;
+
   Environment env_;
 };
 

@@ -141,9 +141,10 @@ class Node::Impl {
     return events_.watch_signals();
   }
 
-  void change_tls(const TlsChoices& choices) {
-    client_port_.tls.change(choices);
-    reports_->set_tls(choices);
+  const TlsChoices& change_tls(const TlsChoices& choices) {
+    const TlsChoices& in_use = client_port_.tls.change(choices);
+    reports_->set_tls(in_use);
+    return in_use;
   }
 
   NodePorts ports() const {
@@ -213,7 +214,8 @@ class Node::Impl {
     ledger_stack_.ledger().set_members(members);
     health_.set_members(members);
     log_.set_members(members);
-    if (set_members(welcome_, members)) {
+    const std::string own = own_address(options(), client_port_.frontend.port());
+    if (set_members(welcome_, members, own)) {
       client_port_.frontend.set_welcome(welcome_);
     }
   }
@@ -489,8 +491,8 @@ NodePorts Node::ports() const {
   return impl_->ports();
 }
 
-void Node::change_tls(const TlsChoices& choices) {
-  impl_->change_tls(choices);
+const TlsChoices& Node::change_tls(const TlsChoices& choices) {
+  return impl_->change_tls(choices);
 }
 
 Status Node::run(const Events& events) {

@@ -40,8 +40,9 @@ class Node {
   NodePorts ports() const;
 
   // TLS goes by other choices from now on, for connections that begin; its files are loaded anew.
-  // What cannot be leaves everything as it was; the log says which. The thread of run(), or before.
-  void change_tls(const TlsChoices& choices);
+  // What cannot be leaves everything as it was; the log says which. Returns the choices in use. The
+  // thread of run(), or before.
+  const TlsChoices& change_tls(const TlsChoices& choices);
 
   // Both are called by the thread of run().
   struct Events {

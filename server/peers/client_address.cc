@@ -21,13 +21,11 @@ bool has_address(std::span<const protocol::NodeAddress> nodes,
 }
 
 // Where the node itself can be reached, it knows better than a view that follows it. Two nodes at
-// one address help nobody: then the view decides.
-void keep_own_address(const protocol::Welcome& before, std::span<protocol::NodeAddress> nodes) {
-  const auto kept = std::ranges::find(before.nodes, before.node, &protocol::NodeAddress::node);
-  const auto own = std::ranges::find(nodes, before.node, &protocol::NodeAddress::node);
-  const bool known = kept != before.nodes.end() && own != nodes.end() && !kept->address.empty();
-  if (known && !has_address(nodes, before.node, kept->address)) {
-    own->address = kept->address;
+// one address help nobody: then the view decides, and only for as long as it names the other there.
+void keep_own_address(const protocol::NodeAddress& own, std::span<protocol::NodeAddress> nodes) {
+  const auto place = std::ranges::find(nodes, own.node, &protocol::NodeAddress::node);
+  if (place != nodes.end() && !own.address.empty() && !has_address(nodes, own.node, own.address)) {
+    place->address = own.address;
   }
 }
 
@@ -62,7 +60,9 @@ bool learn_client_address(protocol::Welcome& welcome, NodeId node, std::string_v
   return true;
 }
 
-bool set_members(protocol::Welcome& welcome, const ClusterMembers& members) {
+bool set_members(protocol::Welcome& welcome,
+                 const ClusterMembers& members,
+                 std::string_view own_address) {
   if (members.view.epoch == 0 || members.view.epoch < welcome.view_epoch) {
     return false;
   }
@@ -73,7 +73,7 @@ bool set_members(protocol::Welcome& welcome, const ClusterMembers& members) {
     nodes.push_back(
         {node, address.empty() && known != welcome.nodes.end() ? known->address : address});
   }
-  keep_own_address(welcome, nodes);
+  keep_own_address({welcome.node, std::string(own_address)}, nodes);
   const auto same = [](const protocol::NodeAddress& a, const protocol::NodeAddress& b) {
     return a.node == b.node && a.address == b.address;
   };

@@ -31,10 +31,12 @@ std::optional<std::string> decode_client_address(std::span<const std::byte> mess
 bool learn_client_address(protocol::Welcome& welcome, NodeId node, std::string_view address);
 
 // Makes the Welcome's nodes those of the view that there are processes of, with the epoch. An
-// address that the view does not know stays as it was, and so does that of the node that welcomes:
-// it has started at another one if the view differs, and the view follows. Only an address that the
-// view has for another node is no address of this one. Whether the Welcome changed; before view 1
-// it does not.
-bool set_members(protocol::Welcome& welcome, const ClusterMembers& members);
+// address that the view does not know stays as it was. The node that welcomes is at `own_address`:
+// it has started there if the view differs, and the view follows. Only an address that the view has
+// for another node is no address of this one, until a later view gives it up. Whether the Welcome
+// changed; before view 1 it does not.
+bool set_members(protocol::Welcome& welcome,
+                 const ClusterMembers& members,
+                 std::string_view own_address);
 
 }  // namespace gcoord::server

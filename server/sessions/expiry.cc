@@ -390,9 +390,9 @@ void SessionExpiry::on_decided(std::uint64_t number, Tick now) {
   }
 }
 
-void SessionExpiry::on_refused(std::uint64_t number, Tick now) {
-  settle(number, now);
-  next_scan_ = min_id(next_scan_, now + 1);
+void SessionExpiry::on_refused(std::uint64_t number, Tick again) {
+  settle(number, again);
+  next_scan_ = min_id(next_scan_, again);
 }
 
 // In a quarter of an election time, as long as the shortest gap, a loop that goes on reads all that

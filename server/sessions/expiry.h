@@ -116,8 +116,8 @@ class SessionExpiry {
   // What was proposed under this number was applied, whatever it did.
   void on_decided(std::uint64_t number, Tick now);
 
-  // It did not get into the log: due again.
-  void on_refused(std::uint64_t number, Tick now);
+  // It did not get into the log: due again at `again`.
+  void on_refused(std::uint64_t number, Tick again);
 
   // This node leads a shard now, so deadlines may be past already.
   void on_led() { next_scan_ = Tick{}; }

@@ -15,6 +15,11 @@ Counter& loads(MetricsRegistry& metrics, const char* result) {
                           result});
 }
 
+// Whether the certificate has to name this node.
+bool must_name(const TlsChoices& choices) {
+  return choices.peer.value_or(TlsMode::Off) != TlsMode::Off;
+}
+
 }  // namespace
 
 NodeTls::NodeTls(MetricsRegistry& metrics, OwnNode own, WallClock clock)
@@ -33,18 +38,42 @@ NodeTls::NodeTls(MetricsRegistry& metrics, OwnNode own, WallClock clock)
                                  "",
                                  ""})) {}
 
-// The new files are loaded beside the old ones, and take their place if all is well.
-Status NodeTls::load(const TlsChoices& choices) {
+Result<std::unique_ptr<security::TlsSource>> NodeTls::load_files(const TlsChoices& choices) {
+  const auto judge = own_judge([this, must_name = must_name(choices)] {
+    return OwnRules{own_, must_name, clock_()};
+  });
+  return security::TlsSource::open(
+      {security::TlsSide::Server, judge},
+      server_files(choices),
+      {.demand_certificate = client_certificates(choices) == ClientCertificates::Required});
+}
+
+// Whether the source in use serves these choices, too, if its files cannot be loaded anew.
+bool NodeTls::serves(const TlsChoices& choices) const {
+  return source_ != nullptr && server_files(choices) == server_files(choices_) &&
+         client_certificates(choices) == client_certificates(choices_) &&
+         (must_name(choices_) || !must_name(choices));
+}
+
+// The new files are loaded beside the old ones, and take their place if all is well. Files that no
+// port uses are not read.
+Result<bool> NodeTls::load(const TlsChoices& choices) {
   GCOORD_TRY_STATUS(check_tls(choices));
   std::unique_ptr<security::TlsSource> source;
-  if (!choices.files.certificate.empty()) {
-    const bool must_name = choices.peer.value_or(TlsMode::Off) != TlsMode::Off;
-    const auto judge = own_judge([this, must_name] { return OwnRules{own_, must_name, clock_()}; });
-    GCOORD_TRY(source,
-               security::TlsSource::open({security::TlsSide::Server, judge},
-                                         server_files(choices),
-                                         {.demand_certificate = client_certificates(choices) ==
-                                                                ClientCertificates::Required}));
+  bool is_new = true;
+  if (uses_tls(choices)) {
+    auto loaded = load_files(choices);
+    if (loaded.ok()) {
+      source = std::move(loaded).value();
+    } else if (!serves(choices)) {
+      return loaded.status();
+    } else {
+      log_error(LogComponent::Node,
+                "TLS: the files cannot be loaded anew, and those from before stay in use: {}",
+                loaded.status().to_string());
+      source = std::move(source_);
+      is_new = false;
+    }
   }
   if (source != nullptr && !choices.files.authority.empty() && choices.files.revoked.empty()) {
     log_warning(LogComponent::Node,
@@ -54,7 +83,7 @@ Status NodeTls::load(const TlsChoices& choices) {
   source_ = std::move(source);
   choices_ = choices;
   set_ports();
-  return Status{};
+  return is_new;
 }
 
 void NodeTls::set_ports() {
@@ -73,25 +102,29 @@ void NodeTls::set_ports() {
 }
 
 Status NodeTls::open(const TlsChoices& choices) {
-  Status status = load(choices);
-  (status.ok() ? loaded_ : failed_).add();
-  return status;
+  const Result<bool> loaded = load(choices);
+  (loaded.ok() ? loaded_ : failed_).add();
+  return loaded.status();
 }
 
-void NodeTls::change(const TlsChoices& choices) {
-  if (source_ == nullptr && choices.files.certificate.empty()) {
-    return;
+const TlsChoices& NodeTls::change(const TlsChoices& choices) {
+  if (source_ == nullptr && choices.files.certificate.empty() && choices == choices_) {
+    return choices_;
   }
-  const Status status = load(choices);
-  (status.ok() ? loaded_ : failed_).add();
-  if (status.ok()) {
+  const Result<bool> loaded = load(choices);
+  (loaded.ok() && loaded.value() ? loaded_ : failed_).add();
+  if (loaded.ok()) {
     log_info(LogComponent::Node,
-             "TLS: files loaded; client port {}, HTTP ports {}",
+             "TLS: files {}; client port {}, HTTP ports {}",
+             source_ == nullptr ? "not in use"
+             : loaded.value()   ? "loaded"
+                                : "as before",
              tls_mode_name(client_.rule().mode),
              tls_mode_name(http_.rule().mode));
   } else {
-    log_error(LogComponent::Node, "TLS stays as it was: {}", status.to_string());
+    log_error(LogComponent::Node, "TLS stays as it was: {}", loaded.status().to_string());
   }
+  return choices_;
 }
 
 void NodeTls::look(std::uint64_t now_ms) {

@@ -1,10 +1,11 @@
 // TLS of a node: one set of files, and the rules of its ports made of it.
 //
 // Opened with the node; then its files are looked at every second, and its choices may change. A
-// failure leaves everything as it was, is counted and logged; one is a certificate that has expired
-// or names another node, or a revocation list that has expired (own_files.h). Connections that are
-// open keep what they began with, unless a new list revokes their certificates: whoever has them
-// hears of it by the listener. The loop's thread; the ports are read by any.
+// failure leaves the files in use as they were, is counted and logged; one is a certificate that
+// has expired or names another node, or a revocation list that has expired (own_files.h).
+// Connections that are open keep what they began with, unless a new list revokes their
+// certificates: whoever has them hears of it by the listener. The loop's thread; the ports are read
+// by any.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -41,8 +42,11 @@ class NodeTls {
   // judge_own_files().
   Status open(const TlsChoices& choices);
 
-  // Other choices from now on; a failure is in the log. Files are loaded anew in any case.
-  void change(const TlsChoices& choices);
+  // Other choices from now on; a failure is in the log. Files are loaded anew unless no port uses
+  // them. Where the same files cannot be loaded any more (they have expired, or are half written)
+  // the modes of the ports change all the same, with the files in use: TLS can be switched off.
+  // Returns the choices in use, which are those from before after a failure.
+  const TlsChoices& change(const TlsChoices& choices);
 
   // With every pass; about every second it loads the files again if they have become others.
   // `now_ms`: of a clock that only grows.
@@ -53,7 +57,10 @@ class NodeTls {
   const PortTls& http() const { return http_; }
 
  private:
-  Status load(const TlsChoices& choices);
+  // True: with files that are new. False: with those in use, after a failure that was logged.
+  Result<bool> load(const TlsChoices& choices);
+  Result<std::unique_ptr<security::TlsSource>> load_files(const TlsChoices& choices);
+  bool serves(const TlsChoices& choices) const;
   void set_ports();
 
   static constexpr std::uint64_t kLookMs = 1000;

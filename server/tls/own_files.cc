@@ -82,6 +82,12 @@ Status judge_names(const security::TlsFacts& facts,
 
 }  // namespace
 
+bool uses_tls(const TlsChoices& choices) {
+  return tls_mode(choices, choices.client) != TlsMode::Off ||
+         tls_mode(choices, choices.http) != TlsMode::Off ||
+         choices.peer.value_or(TlsMode::Off) != TlsMode::Off;
+}
+
 Status judge_own_files(const security::TlsFacts& facts,
                        const security::TlsFiles& files,
                        const OwnRules& rules) {
@@ -100,7 +106,7 @@ security::TlsSource::Judge own_judge(std::function<OwnRules()> rules) {
 }
 
 Status check_own_files(const TlsChoices& choices, OwnRules rules) {
-  if (choices.files.certificate.empty()) {
+  if (choices.files.certificate.empty() || !uses_tls(choices)) {
     return {};
   }
   rules.must_name = choices.peer.value_or(TlsMode::Off) != TlsMode::Off;

@@ -37,13 +37,16 @@ Status judge_own_files(const security::TlsFacts& facts,
                        const security::TlsFiles& files,
                        const OwnRules& rules);
 
+// Whether any kind of port has TLS by these choices; else their files are of no use.
+bool uses_tls(const TlsChoices& choices);
+
 using WallClock = std::function<std::int64_t()>;  // Seconds since 1970.
 
 // The same as judge of a source.
 security::TlsSource::Judge own_judge(std::function<OwnRules()> rules);
 
-// Loads the files of these choices and judges them, for --check-config. Ok where there are none.
-// Also GC1230 to GC1234.
+// Loads the files of these choices and judges them, for --check-config. Ok where there are none,
+// and where no port has TLS. Also GC1230 to GC1234.
 Status check_own_files(const TlsChoices& choices, OwnRules rules);
 
 // Seconds since 1970 by the system's clock.

@@ -107,8 +107,14 @@ Status NodeTrust::take_tls(const TlsChoices& choices) {
   if (choices.files.certificate.empty() || choices.files.authority.empty()) {
     GCOORD_TRY_STATUS(check_tls(choices));  // Nothing to have TLS by.
     peer_tls_->set_mode(LinkTlsMode::Off);
-  } else {
-    GCOORD_TRY_STATUS(peer_tls_->change(mode, choices.files));
+  } else if (const Status changed = peer_tls_->change(mode, choices.files); !changed.ok()) {
+    if (mode != LinkTlsMode::Off) {
+      return changed;
+    }
+    log_warning(LogComponent::Peers,
+                "TLS with other nodes is off, and its files cannot be used: {}",
+                changed.to_string());
+    peer_tls_->set_mode(mode);
   }
   if (peer_tls_->mode() != before) {
     log_info(LogComponent::Peers,

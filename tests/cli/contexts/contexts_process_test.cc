@@ -136,5 +136,25 @@ TEST_F(ContextsTest, WhatCannotBeChosenIsSaid) {
   EXPECT_EQ(file_text(folder_.path() / "gcoord" / "contexts.json"), "nonsense");
 }
 
+// A variable of `lock run` would stand above the context that the command, or its user, names.
+TEST_F(ContextsTest, TheCommandOfLockRunIsGivenWhatItsUserTypedAndNoMore) {
+  DevNode node;
+  EXPECT_EQ(ctl({"context", "set", "dev", "--endpoints", node.endpoint()}).code, 0);
+  EXPECT_EQ(ctl({"context", "set", "prod", "--endpoints", closed_[0]}).code, 0);
+  const auto given = [&](const std::vector<std::string>& flags, const Variables& variables) {
+    std::vector<std::string> arguments = flags;
+    const std::vector<std::string> run = {
+        "lock", "run", "a", "--", "sh", "-c", "echo \"[$GCOORD_CONTEXT][$GCOORD_ENDPOINTS]\""};
+    arguments.insert(arguments.end(), run.begin(), run.end());
+    return ctl(arguments, variables).out;
+  };
+  const std::string at = node.endpoint();
+  EXPECT_EQ(given({}, {}), "[][]\n") << "the context in use is that of the command, too";
+  EXPECT_EQ(given({}, {{"GCOORD_CONTEXT", "dev"}}), "[dev][]\n");
+  EXPECT_EQ(given({"--context", "dev"}, {}), "[dev][]\n");
+  EXPECT_EQ(given({"--context", "dev"}, {{"GCOORD_ENDPOINTS", closed_[1]}}), "[dev][" + at + "]\n");
+  EXPECT_EQ(given({"--endpoints", at}, {{"GCOORD_CONTEXT", "prod"}}), "[prod][" + at + "]\n");
+}
+
 }  // namespace
 }  // namespace gcoord::cli

@@ -145,6 +145,16 @@ TEST_F(MemberProcessTest, TheViewOutlivesEveryNodeAndTheLedgerHasItsAuthor) {
   EXPECT_EQ(view["members"][2]["labels"], (nlohmann::json{{"zone", "c"}}));
 }
 
+// One that is stopped takes connections and answers nothing; the others are shown without it.
+TEST_F(MemberProcessTest, TheListShowsWhoAnswersAndWhoDoesNot) {
+  ASSERT_EQ(watched({})["view"], "1");
+  cluster_->signal(3, SIGSTOP);
+  const nlohmann::json listed = ctl().json({"member", "list"});
+  cluster_->signal(3, SIGCONT);
+  EXPECT_EQ(listed["members"].size(), kNodes);
+  EXPECT_THAT(listed["unreachable"].dump(), testing::HasSubstr("no answer within 1000 ms"));
+}
+
 class MemberTurnTest : public MemberProcessTest, public testing::WithParamInterface<std::string> {
  protected:
   MemberTurnTest() : MemberProcessTest(GetParam()) {}

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 
 namespace gcoord::client {
 namespace {
@@ -22,7 +23,7 @@ class ReconnectTest : public ClientTest {
   void SetUp() override {
     cluster_.answer_with([this](const FakeRequest& request) -> std::optional<FakeReply> {
       if (request.slot.kind == RequestKind::Authenticate) {
-        return authenticated(request);
+        return logins_answered_ ? std::optional(authenticated(request)) : std::nullopt;
       }
       FakeReply reply = friendly_reply(request);
       if (request.slot.kind == RequestKind::OpenSession) {
@@ -39,6 +40,10 @@ class ReconnectTest : public ClientTest {
     const bool by_token = order.ok() && order.value().method == AuthenticateMethod::Token;
     if (by_token && tokens_refused_) {
       return error_reply(request, protocol::ErrorCode::TokenRevoked);
+    }
+    if (!by_token && passwords_refused_ > 0) {
+      --passwords_refused_;
+      return error_reply(request, refusal_);
     }
     FakeReply reply = ok_reply(request);
     reply.payload = protocol::text_of(protocol::encode_authenticated(
@@ -101,6 +106,9 @@ class ReconnectTest : public ClientTest {
 
   const std::vector<std::byte> secret_{std::size_t{32}, std::byte{7}};
   std::atomic<bool> tokens_refused_{false};
+  std::atomic<bool> logins_answered_{true};
+  std::atomic<int> passwords_refused_{0};
+  std::atomic<protocol::ErrorCode> refusal_{protocol::ErrorCode::AuthenticationBusy};
   std::size_t seen_ = 0;
 };
 
@@ -173,6 +181,58 @@ TEST_F(ReconnectTest, ANodeThatTakesNoLoginsAnyMoreServesAllTheSame) {
   cluster_.deny(NodeId{1}, protocol::Feature::Identities);
   lose_first(client);
   EXPECT_TRUE(client.check("a", 7).ok());
+}
+
+// The number that connect() ends with when its time is over, by the clock of the test, after so
+// many passwords were shown.
+class PutOffLoginTest : public ReconnectTest {
+ protected:
+  std::uint32_t connect_failure(std::size_t shown) {
+    ClientOptions as_bob = options();
+    as_bob.credentials = {.user = "bob", .password = "a password of bob's"};
+    auto connecting =
+        std::async(std::launch::async, [&] { return Client::connect(as_bob).status().detail(); });
+    cluster_.wait_for(RequestKind::Authenticate, shown);
+    while (connecting.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready) {
+      clock_->advance(as_bob.connect_timeout);
+    }
+    return connecting.get();
+  }
+};
+
+TEST_F(PutOffLoginTest, ABusyNodeIsShownThePasswordAgainUntilItHasTime) {
+  passwords_refused_ = 4;
+  ClientOptions as_bob = options();
+  as_bob.clock = boot_clock();
+  as_bob.connect_timeout = std::chrono::minutes{1};
+  as_bob.credentials = {.user = "bob", .password = "a password of bob's"};
+  auto client = Client::connect(as_bob);
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  EXPECT_EQ(client.value().identity().name, "bob");
+  EXPECT_GE(cluster_.requests(RequestKind::Authenticate).size(), 5u);
+}
+
+// Each of them is an answer of a node, and not its silence.
+TEST_F(PutOffLoginTest, WhoseTimeIsOverHearsWhatTheNodesSaid) {
+  passwords_refused_ = 1'000'000;
+  EXPECT_EQ(connect_failure(2), 6532u);
+  refusal_ = protocol::ErrorCode::AuthenticationThrottled;
+  const std::size_t before = cluster_.requests(RequestKind::Authenticate).size();
+  EXPECT_EQ(connect_failure(before + 2), 6533u);
+}
+
+TEST_F(PutOffLoginTest, AWrongPasswordIsNotShownAgain) {
+  passwords_refused_ = 1'000'000;
+  refusal_ = protocol::ErrorCode::AuthenticationFailed;
+  ClientOptions as_bob = options();
+  as_bob.credentials = {.user = "bob", .password = "another one"};
+  EXPECT_EQ(Client::connect(as_bob).status().detail(), 6531u);
+  EXPECT_EQ(cluster_.requests(RequestKind::Authenticate).size(), 3u) << "one at each node";
+}
+
+TEST_F(PutOffLoginTest, ANodeThatStillChecksThePasswordIsNotOutOfReach) {
+  logins_answered_ = false;
+  EXPECT_EQ(connect_failure(1), 6532u);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class TlsRefuses : public testing::Test {
     EXPECT_EQ(pair.server.peer(), nullptr);
     EXPECT_TRUE(pair.server.ended());
     told_ = pair.client_failure.detail();
+    told_text_ = pair.client_failure.message();
     return pair;
   }
 
@@ -40,6 +41,7 @@ class TlsRefuses : public testing::Test {
 
   TlsTestFiles files_;
   std::uint32_t told_ = 0;  // What the one that is refused hears.
+  std::string told_text_;
 };
 
 TEST_F(TlsRefuses, AClientOfAnotherAuthority) {
@@ -84,6 +86,8 @@ TEST_F(TlsRefuses, EveryClientOnceTheListIsTooOld) {
   EXPECT_NE(failure.message().find("the revocation list has expired"), std::string::npos)
       << failure.to_string();
   EXPECT_EQ(told_, kTlsUnjudged);
+  EXPECT_NE(told_text_.find("names no cause"), std::string::npos)
+      << "the alert is all that the client has: " << told_text_;
 }
 
 TEST_F(TlsRefuses, EveryClientOfAnAuthorityWithoutAList) {

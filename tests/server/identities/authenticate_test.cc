@@ -1,6 +1,11 @@
 // Authenticate: passwords, tokens, and what those who fail are allowed.
 #include "tests/server/identities/identities_fixture.h"
 
+#include <atomic>
+#include <memory>
+#include <semaphore>
+#include <vector>
+
 namespace gcoord::server {
 namespace {
 
@@ -217,13 +222,30 @@ TEST(PasswordWorker, RefusesWhatItsQueueCannotHoldAndForgetsTheRestAtItsEnd) {
   std::size_t taken = 0;
   {
     PasswordWorker worker{[] {}};
-    while (worker.check(dear, "a", [](bool) {}) && taken < 10 * PasswordWorker::kQueueMax) {
+    while (worker.check(dear, "a", {[](bool) {}}) && taken < 10 * PasswordWorker::kQueueMax) {
       ++taken;
     }
   }
   // One or more are under way or done beside those that wait.
   EXPECT_GE(taken, PasswordWorker::kQueueMax);
   EXPECT_LT(taken, 2 * PasswordWorker::kQueueMax);
+}
+
+// Who comes after a crowd that has hung up does not wait for its turns.
+TEST(PasswordWorker, DoesNotCheckWhatNobodyWaitsFor) {
+  const std::string verifier = security::hash_password("a", {1, 8, 1}).value();
+  std::counting_semaphore<> woken{0};
+  PasswordWorker worker{[&] { woken.release(); }};
+  std::vector<bool> fits;
+  for (const bool abandoned : {true, false}) {
+    ASSERT_TRUE(worker.check(verifier,
+                             "a",
+                             {.done = [&](bool right) { fits.push_back(right); },
+                              .abandoned = std::make_shared<std::atomic<bool>>(abandoned)}));
+    woken.acquire();
+    EXPECT_TRUE(worker.take_done());
+  }
+  EXPECT_EQ(fits, (std::vector<bool>{false, true}));
 }
 
 TEST(TokenCache, TheOldestGoesFirst) {

@@ -232,6 +232,23 @@ TEST_F(LockDelayTest, L14NothingEndsWithoutALeaseOrWhenTheLogRefusedIt) {
   EXPECT_EQ(first_.engine.proposals.size(), 1u);
 }
 
+// The device would judge the same command the same way in each tick.
+TEST_F(LockDelayTest, L14AnEndThatTheDeviceFindsUnsoundIsProposedAgainAfterAPause) {
+  fail_holder();
+  pass_ms(20);
+  while (first_.engine.proposals.empty()) {
+    pass_ms(20);
+  }
+  const Status unsound{StatusCode::Internal, "unsound", number(ErrorCode::DeviceRefused)};
+  first_.engine.refuse(*first_.service, unsound, NodeId{});
+  for (int ms = 0; ms < 4'500; ms += 20) {
+    pass_ms(20);
+    ASSERT_TRUE(first_.engine.proposals.empty()) << ms;
+  }
+  pass_ms(1'000);
+  EXPECT_EQ(first_.engine.proposals.size(), 1u);
+}
+
 TEST_F(LockDelayTest, L14AStalledLeaderEndsNothingEarly) {
   fail_holder();
   pass_ms(100);

@@ -69,17 +69,17 @@ TEST(HeardVotersTest, AWelcomeNamesTheNodesOfTheView) {
   ClusterMembers known = members();
   known.view.nodes[1].client_address = "moved:2";
   known.view.nodes[3].client_address = "d:4";
-  EXPECT_TRUE(set_members(welcome, known));
+  EXPECT_TRUE(set_members(welcome, known, ""));
   EXPECT_EQ(welcome.view_epoch, 9u);
   ASSERT_EQ(welcome.nodes.size(), 5u);
   EXPECT_EQ(welcome.nodes[0].address, "a:1") << "the view does not know it";
   EXPECT_EQ(welcome.nodes[1].address, "moved:2");
   EXPECT_EQ(welcome.nodes[2].address, "");
   EXPECT_EQ(welcome.nodes[3].address, "d:4");
-  EXPECT_FALSE(set_members(welcome, known)) << "nothing new";
+  EXPECT_FALSE(set_members(welcome, known, "")) << "nothing new";
   known.view.epoch = 8;
-  EXPECT_FALSE(set_members(welcome, known)) << "an earlier view";
-  EXPECT_FALSE(set_members(welcome, {}));
+  EXPECT_FALSE(set_members(welcome, known, "")) << "an earlier view";
+  EXPECT_FALSE(set_members(welcome, {}, ""));
   EXPECT_EQ(welcome.nodes.size(), 5u);
 }
 
@@ -91,14 +91,32 @@ TEST(HeardVotersTest, AWelcomeNamesItsOwnNodeWhereThatListens) {
   ClusterMembers known = members();
   known.view.nodes[0].client_address = "before:1";
   known.view.nodes[1].client_address = "moved:2";
-  EXPECT_TRUE(set_members(welcome, known));
+  EXPECT_TRUE(set_members(welcome, known, "here:1"));
   EXPECT_EQ(welcome.nodes[0].address, "here:1");
   EXPECT_EQ(welcome.nodes[1].address, "moved:2");
   // Another node has it: that is no address of this one.
   known.view.epoch = 10;
   known.view.nodes[1].client_address = "here:1";
-  EXPECT_TRUE(set_members(welcome, known));
+  EXPECT_TRUE(set_members(welcome, known, "here:1"));
   EXPECT_EQ(welcome.nodes[0].address, "before:1");
+}
+
+// Nodes 1 and 2 have taken each other's addresses, by way of a third. The view follows one change
+// after the other, and in between it has both at one address.
+TEST(HeardVotersTest, AWelcomeNamesItsOwnNodeAgainOnceTheViewHasNobodyElseThere) {
+  protocol::Welcome welcome;
+  welcome.node = NodeId{1};
+  welcome.nodes = {{NodeId{1}, "second:1"}, {NodeId{2}, ""}};
+  ClusterMembers known = members();
+  known.view.nodes[0].client_address = "first:1";
+  known.view.nodes[1].client_address = "second:1";
+  EXPECT_TRUE(set_members(welcome, known, "second:1"));
+  EXPECT_EQ(welcome.nodes[0].address, "first:1") << "the view has node 2 there";
+  known.view.epoch = 10;
+  known.view.nodes[1].client_address = "third:1";
+  EXPECT_TRUE(set_members(welcome, known, "second:1"));
+  EXPECT_EQ(welcome.nodes[0].address, "second:1");
+  EXPECT_EQ(welcome.nodes[1].address, "third:1");
 }
 
 TEST(HeardVotersTest, OnlyClientsThatKnowOfMembersAreToldTheEpoch) {

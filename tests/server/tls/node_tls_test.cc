@@ -78,7 +78,7 @@ TEST_F(NodeTlsOf, AChoiceThatCannotBeLeavesEverythingAsItWas) {
   TlsChoices bad = good;
   bad.files.key = files_.path("client.key");
   bad.client = TlsMode::Permissive;
-  tls_.change(bad);
+  EXPECT_EQ(tls_.change(bad), good) << "what reports show";
   EXPECT_EQ(tls_.client().rule().mode, TlsMode::Required);
   EXPECT_EQ(tls_.client().rule().context, before);
   EXPECT_EQ(loads("failed"), 1u);
@@ -155,6 +155,34 @@ TEST_F(NodeOfItsName, KeepsItsFilesWhenWorseOnesCome) {
   look();
   EXPECT_NE(tls.client().rule().context, before);
   EXPECT_EQ(failed(), 3u);
+}
+
+// The operator's way out when the certificates of a cluster have expired: plain text by a reload.
+TEST_F(NodeOfItsName, CanHaveTlsSwitchedOffWhenItsFilesHaveExpired) {
+  MetricsRegistry metrics;
+  std::int64_t now_s = wall_seconds();
+  NodeTls tls(metrics, own_, [&] { return now_s; });
+  const auto failed = [&] {
+    return metrics.counter({"gcoord_server_tls_loads_total", "", "result", "failed"}).value();
+  };
+  ASSERT_TRUE(tls.open(choices_).ok());
+  const auto before = tls.http().rule().context;
+  now_s += 7'200;
+  choices_.client = TlsMode::Off;
+  EXPECT_EQ(tls.change(choices_).client, TlsMode::Off);
+  EXPECT_EQ(tls.client().rule().mode, TlsMode::Off);
+  EXPECT_EQ(tls.http().rule().mode, TlsMode::Required);
+  EXPECT_EQ(tls.http().rule().context, before) << "the files in use stay in use";
+  EXPECT_EQ(failed(), 1u);
+  choices_.http = TlsMode::Off;
+  tls.change(choices_);
+  EXPECT_EQ(tls.http().rule().mode, TlsMode::Off);
+  EXPECT_EQ(failed(), 1u) << "files that no port uses are not judged";
+  EXPECT_TRUE(check_own_files(choices_, {.own = own_, .now_s = now_s}).ok());
+  choices_.client = TlsMode::Required;
+  EXPECT_EQ(tls.change(choices_).client, TlsMode::Off) << "refused: these are the choices in use";
+  EXPECT_EQ(tls.client().rule().mode, TlsMode::Off);
+  EXPECT_EQ(failed(), 2u);
 }
 
 TEST_F(NodeOfItsName, ShowsTheEndOfItsListAndSaysWhomANewOneRevokes) {

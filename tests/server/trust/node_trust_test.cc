@@ -121,6 +121,9 @@ TEST_F(NodeTrustTest, TlsWithPeersFollowsFilesAndMode) {
   EXPECT_NE(trust->peer_tls()->called(), nullptr);
   EXPECT_FALSE(trust->reload(options_).ok());
   EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Required);
+  options_.tls.peer = TlsMode::Off;
+  ASSERT_TRUE(trust->reload(options_).ok()) << "off needs no files";
+  EXPECT_EQ(rules->mode(), netcore::LinkTlsMode::Off);
   options_.tls = {};
   ASSERT_TRUE(trust->reload(options_).ok());
   EXPECT_EQ(rules->mode(), netcore::LinkTlsMode::Off);

@@ -77,7 +77,8 @@ class SafeguardsTest : public TrustTest {
       const Finished got =
           as(admin(), {"ledger", "get", "--since", "1h", "--principal", of, "--ledger", ledger});
       EXPECT_EQ(got.code, 0) << got.out << got.err;
-      for (const json& row : got.json()["entries"]) {
+      const json rows = got.json()["entries"];
+      for (const json& row : rows) {
         if (row["decoded"]["kind"] == kind) {
           found.insert(row["decoded"].value("by_principal", ""));
         }

@@ -109,6 +109,9 @@ Connection* ConnectionTable::gives_way(const ClientSource& newcomer,
       continue;
     }
     const Connection& connection = *place.connection;
+    if (connection.share().unsettled()) {
+      continue;  // Its place is none that a newcomer gets.
+    }
     const bool own = connection.share().of_source(newcomer);
     newcomers = own ? connection.share().source_connections() : newcomers;
     const bool known = is_known(connection);

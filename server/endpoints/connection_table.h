@@ -45,8 +45,9 @@ class ConnectionTable {
   // The connection that gives way to a newcomer: one of the same source where that has all it may
   // have (`same_source`), else one of the source with the most connections, if that is the
   // newcomer's or has more than it. First those that did not say Hello, or not who they are where
-  // that is needed, the oldest first; then those that have been quiet for kGivesWayMs. nullptr:
-  // nobody does.
+  // that is needed, the oldest first; then those that have been quiet for kGivesWayMs. None on an
+  // unsettled place: where all are taken, newcomers come all the time, and no operator would have
+  // the time to log in. nullptr: nobody does.
   Connection* gives_way(const ClientSource& newcomer, bool same_source, std::uint64_t now_ms);
 
   // Whether who has not proven who it is may ask for nothing.

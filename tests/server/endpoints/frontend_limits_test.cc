@@ -403,6 +403,39 @@ TEST_P(FrontEndLimitsTest, AnOperatorProvesItOnAPlaceThatNobodyElseKeeps) {
   EXPECT_EQ(frontend_->connection_count(), 3u);
 }
 
+// Each newcomer that is turned away would end the login that is under way.
+TEST_P(FrontEndLimitsTest, NewcomersDoNotTakeThePlaceOnWhichAnOperatorProvesIt) {
+  FrontEndOptions options;
+  options.limits = {.connections_max = 64, .source_connections_max = 2};
+  start(options);
+  ProvenOnly filter;
+  filter.frontend = &*frontend_;
+  frontend_->set_filter(filter);
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->identity(connection)->principal = {security::PrincipalKind::User, "root"};
+    protocol::ReplySlot reply = protocol::reply_to(slot);
+    reply.kind = protocol::RequestKind::Authenticate;
+    frontend_->reply(connection, reply, {});
+  };
+  const auto log_in = [&](std::size_t client) {
+    const std::size_t before = requests_;
+    builders_[client].add(request(8));
+    clients_[client]->send(frame_of(builders_[client]));
+    return pump_until([&] { return requests_ > before; });
+  };
+  welcome_many(2);
+  ASSERT_TRUE(log_in(0) && log_in(1));
+  welcome_many(1);  // The operator, who has not logged in yet.
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_TRUE(closed(add()));
+  }
+  EXPECT_EQ(closed_count("gave_way"), 0u);
+  EXPECT_EQ(closed_count("full"), 3u);
+  ASSERT_TRUE(log_in(2));
+  EXPECT_TRUE(clients_[2]->receive());
+  EXPECT_EQ(frontend_->connection_count(), 3u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Io, FrontEndLimitsTest, every_io(), io_name);
 
 }  // namespace

@@ -55,14 +55,15 @@ Status no_shards() {
   return {StatusCode::NotFound, "the ledger has no shard", ledger::kLedgerAbsent};
 }
 
-bool is_about_principal(const Facts& facts) {
+// Limits and denials, of which "principal" is whom they are about, and orders to prune.
+bool names_author(const Facts& facts) {
   const std::string_view kind = fact_of(facts, "kind");
-  return kind.starts_with("limit_") || kind.starts_with("deny_");
+  return kind.starts_with("limit_") || kind.starts_with("deny_") || kind.starts_with("prune_");
 }
 
 // As its author, or as whom a limit or a denial is about.
 bool names_principal(const Facts& facts, std::string_view wanted) {
-  if (is_about_principal(facts) && author_of(facts) == wanted) {
+  if (names_author(facts) && author_of(facts) == wanted) {
     return true;
   }
   const std::string_view name = fact_of(facts, "principal");
@@ -76,7 +77,7 @@ bool names_principal(const Facts& facts, std::string_view wanted) {
 }  // namespace
 
 std::string_view author_of(const Facts& facts) {
-  return fact_of(facts, is_about_principal(facts) ? "by_principal" : "principal");
+  return fact_of(facts, names_author(facts) ? "by_principal" : "principal");
 }
 
 std::optional<EntryIndex> parse_audit_cursor(std::string_view text) {

@@ -99,11 +99,31 @@ std::string claims_text(const server::RecordFacts& facts) {
   return text;
 }
 
+// What an order to prune is about, as notes of orders say it; empty for another entry.
+std::string prune_text(const server::RecordFacts& facts) {
+  if (!fact_of(facts, "kind").starts_with("prune_")) {
+    return {};
+  }
+  const std::string_view shard = fact_of(facts, "shard");
+  std::string text = shard.empty()    ? "cluster log"
+                     : shard == "all" ? "all shards"
+                                      : "shard " + std::string{shard};
+  for (const std::string_view bound : {"below", "entries", "bytes", "age_ms"}) {
+    if (const auto value = fact_of(facts, bound); !value.empty()) {
+      text += " " + std::string{bound} + " " + std::string{value};
+    }
+  }
+  return text;
+}
+
 std::vector<std::string> cells_of(const AuditRow& row) {
   const server::RecordFacts& note = row.note ? row.note->facts : row.facts;
   std::string what{fact_of(row.facts, "name")};
   if (what.empty()) {
     what = fact_of(row.facts, "object");
+  }
+  if (what.empty()) {
+    what = prune_text(row.facts);
   }
   if (what.empty() && author_of(row.facts) != fact_of(row.facts, "principal")) {
     what = fact_of(row.facts, "principal");  // Whom a limit or a denial is about.

@@ -231,6 +231,10 @@ class Pruning {
         made_ = each;
       }
     }
+    if (!made_) {
+      refused_ = context_.fail(protocol::make_error(protocol::ErrorCode::PruneNotOrdered,
+                                                    "somebody cancelled it at once"));
+    }
   }
 
   void refuse(const client::Client& client, const client::Status& status) {

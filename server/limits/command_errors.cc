@@ -56,11 +56,13 @@ std::string about(LimitCode code, const security::LimitCommand& command, std::ui
     case LimitCode::PruneUnknown:
       return "there is no order with these bounds, or it has ended";
     case LimitCode::PruneExists:
-      return "it is there, and is confirmed already where a confirmation was sent";
+      return command.kind == security::LimitKind::ConfirmPrune
+                 ? "it is confirmed already, and nodes prune by it without --confirm"
+                 : "it is there already";
     case LimitCode::PruneSamePerson:
       return shown(command.who) + " ordered it";
     case LimitCode::PruneUnproven:
-      return "only who has proven to be somebody can order it";
+      return "only who has proven to be somebody can order, confirm or cancel it";
     default:
       return shown(command.name);
   }

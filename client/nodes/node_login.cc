@@ -27,6 +27,12 @@ bool has_identities(const protocol::Welcome& welcome) {
 
 namespace {
 
+// It says nothing of what was shown: the node has no place, and may have one soon.
+bool has_no_place(protocol::ErrorCode code) {
+  return code == protocol::ErrorCode::ConnectionsExhausted ||
+         code == protocol::ErrorCode::IdentityConnectionsFull;
+}
+
 bool shows_password(const NodeEntry& entry) {
   return entry.phase == NodeEntry::Phase::Connecting && entry.login.awaits_password();
 }
@@ -80,7 +86,7 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   }
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
-    const bool passing = protocol::is_passing(code);
+    const bool passing = protocol::is_passing(code) || has_no_place(code);
     entry.rests_until = reply.answer.now + (passing ? TimePoint{} : kRefusedRest);
     entry.connection->close(
         numbered(passing ? protocol::ErrorCode::None : code, outcome.status.message()));

@@ -29,7 +29,8 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
               {limits_environment(),
                judge_environment(),
                environment_.metrics,
-               environment_.options.ledger_prune_delay_ms}),
+               environment_.options.ledger_prune_delay_ms,
+               [this] { return gate_.requests.on(); }}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());

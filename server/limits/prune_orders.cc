@@ -105,8 +105,8 @@ void PruneOrders::on_limits() {
                   shown(order.who),
                   text_of(bounds));
     }
-    seen[bounds] = known ? Seen{.order = order, .since_ms = found->second.since_ms}
-                         : see(bounds, order);
+    seen[bounds] =
+        known ? Seen{.order = order, .since_ms = found->second.since_ms} : see(bounds, order);
   }
   for (const auto& [bounds, was] : seen_) {
     if (!orders.contains(bounds) && was.order.until_ms() > environment_.wall_ms()) {
@@ -184,11 +184,10 @@ Status PruneOrders::check(const LimitCommand& command) const {
   // Nodes that start with it in their log go by its time.
   const std::uint64_t newest_ms = environment_.machine.newest_ms();
   if (command.kind == LimitKind::OrderPrune && command.now_ms + kClockSlackMs < newest_ms) {
-    return protocol::make_error(
-        ErrorCode::PruneOrderRefused,
-        "the clock of shard 0's leader is " +
-            std::to_string((newest_ms - command.now_ms) / 1'000) +
-            " s behind the times in its log");
+    return protocol::make_error(ErrorCode::PruneOrderRefused,
+                                "the clock of shard 0's leader is " +
+                                    std::to_string((newest_ms - command.now_ms) / 1'000) +
+                                    " s behind the times in its log");
   }
   const bool takes = environment_.log.abilities().takes_records;
   const bool known = security::has_safeguards(environment_.machine.table());

@@ -22,6 +22,7 @@
 #include "server/gate/rights_cache.h"
 #include "server/gate/roles_copy.h"
 #include "server/interfaces/authority.h"
+#include "server/rights/decision.h"
 #include "server/rights/demands.h"
 
 #include <cstddef>
@@ -51,6 +52,9 @@ class RequestGate {
     std::function<std::uint64_t()> reidentified;
     // Whether the ledger knows this principal as the one behind the session; may be empty.
     std::function<bool(const security::Principal&, SessionId)> is_behind{};
+    // Whether all nodes have Feature::Safeguards. Until then nobody can be granted session.choose,
+    // and session.read.all is enough to choose a session's id, as before. Empty: they have.
+    std::function<bool()> all_guard{};
   };
 
   explicit RequestGate(MetricsRegistry& metrics);
@@ -107,6 +111,9 @@ class RequestGate {
   Refusals& refusals() { return refusals_; }
 
  private:
+  std::optional<MissingRight> missing_of(const RequestDemands& demands,
+                                         const security::RightsOf& granted,
+                                         bool identified) const;
   bool pass_unknown(protocol::ConnectionId connection, const protocol::RequestSlot& slot) const;
   bool pass_confirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   void refuse_unconfirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);

@@ -111,20 +111,22 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
 }
 
 RequestGate::Environment ClientServices::gate_environment() {
-  return {.clients = environment_.replies,
-          .table = [this]() -> const security::AccessTable& { return access_.table(); },
-          .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
-          .stand = [this] { return roles_stand(); },
-          .standing =
-              [this](protocol::ConnectionId connection, SessionId session) {
-                return environment_.identities.has_attached(connection, session)
-                           ? SessionStanding::Own
-                           : SessionStanding::Unproven;
-              },
-          .now_ms = [this] { return environment_.service.now_us() / 1000; },
-          .reidentified = [this] { return environment_.identities.reidentified(); },
-          .is_behind = [this](const security::Principal& principal,
-                              SessionId session) { return audit_.is_behind(principal, session); }};
+  return {
+      .clients = environment_.replies,
+      .table = [this]() -> const security::AccessTable& { return access_.table(); },
+      .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
+      .stand = [this] { return roles_stand(); },
+      .standing =
+          [this](protocol::ConnectionId connection, SessionId session) {
+            return environment_.identities.has_attached(connection, session)
+                       ? SessionStanding::Own
+                       : SessionStanding::Unproven;
+          },
+      .now_ms = [this] { return environment_.service.now_us() / 1000; },
+      .reidentified = [this] { return environment_.identities.reidentified(); },
+      .is_behind = [this](const security::Principal& principal,
+                          SessionId session) { return audit_.is_behind(principal, session); },
+      .all_guard = [this] { return environment_.service.all_have(protocol::Feature::Safeguards); }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {

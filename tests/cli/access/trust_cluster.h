@@ -1,4 +1,4 @@
-// Three real nodes with TLS on every port, and their users, for tests of who may do what.
+// Real nodes, mostly three, with TLS on every port, and their users, for tests of who may do what.
 #pragma once
 
 #include "tests/cli/cluster/cluster_ports.h"
@@ -29,9 +29,11 @@ inline void write_private(const fs::path& path, const std::string& text) {
 
 class TrustTest : public testing::Test {
  protected:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
   // The flags of each node beside its file, and those of `cluster init` beside --with-tls.
-  explicit TrustTest(Words flags = {}, Words init = {})
-      : flags_(std::move(flags)), init_(std::move(init)) {}
+  explicit TrustTest(Words flags = {}, Words init = {}, int nodes = 3)
+      : flags_(std::move(flags)), init_(std::move(init)), count_(nodes) {}
 
   void SetUp() override {
     port_ = first_port();
@@ -44,13 +46,26 @@ class TrustTest : public testing::Test {
                         "--client-port",
                         std::to_string(port_),
                         "--shards",
-                        "16"};
+                        "16",
+                        "--nodes",
+                        std::to_string(count_)};
     const Finished made = run("gcoordctl", joined(init, init_));
     ASSERT_EQ(made.code, 0) << made.err;
     init_said_ = made.err;
-    for (int node = 1; node <= 3; ++node) {
+    start_nodes({});
+  }
+
+  // All of them, node k with the k-th of these environments, where there is one.
+  void start_nodes(const std::vector<Environment>& environments) {
+    nodes_.clear();
+    for (int node = 1; node <= count_; ++node) {
       const Words config = {"--config", made_file("node-" + std::to_string(node) + ".toml")};
-      auto child = ChildProcess::start(program("gcoordd", joined(config, flags_)));
+      ChildOptions options = program("gcoordd", joined(config, flags_));
+      if (nodes_.size() < environments.size()) {
+        const Environment& more = environments[nodes_.size()];
+        options.environment.insert(options.environment.end(), more.begin(), more.end());
+      }
+      auto child = ChildProcess::start(options);
       ASSERT_TRUE(child.ok());
       nodes_.push_back(std::move(child).value());
     }
@@ -64,10 +79,9 @@ class TrustTest : public testing::Test {
   // All nodes, or the one of this number.
   Ctl ctl(int node = 0) const {
     std::string endpoints;
-    for (int k = 1; k <= 3; ++k) {
+    for (int k = 1; k <= count_; ++k) {
       if (node == 0 || node == k) {
-        endpoints += (endpoints.empty() ? "" : ",") + std::string("127.0.0.1:") +
-                     std::to_string(port_ + k - 1);
+        endpoints += (endpoints.empty() ? "" : ",") + host_ + ":" + std::to_string(port_ + k - 1);
       }
     }
     return Ctl{endpoints};
@@ -102,13 +116,28 @@ class TrustTest : public testing::Test {
   }
 
   static bool is_early(const Finished& done) {
-    return done.error_code() == "GC6518" || done.error_code() == "GC6561";
+    const std::string code = done.error_code();
+    return code == "GC6518" || code == "GC6561" || code == "GC6746";
   }
 
   void refused(const Words& who, const Words& what, const std::string& code) const {
     const Finished done = as(who, what);
     EXPECT_EQ(done.code, 4) << done.out << done.err;
     EXPECT_EQ(done.error_code(), code) << done.out;
+  }
+
+  // With a certificate, which costs less than a password.
+  void add_certified(const std::string& user, const std::string& role) const {
+    const Finished issued =
+        run("gcoordctl",
+            {"cert", "issue", "user", user, "--dir", made_file("ca"), "--out", made_file(user)});
+    ASSERT_EQ(issued.code, 0) << issued.err;
+    must(admin(), {"user", "add", user, "--role", role, "--no-password"});
+  }
+
+  Words certified(const std::string& user) const {
+    return joined(nobody(),
+                  {"--cert", made_file(user + ".crt"), "--key", made_file(user + ".key")});
   }
 
   // Rights on, and bob with a password and a role over jobs/.
@@ -123,6 +152,8 @@ class TrustTest : public testing::Test {
 
   const Words flags_;
   const Words init_;
+  const int count_;
+  std::string host_ = "127.0.0.1";
   std::string init_said_;
   const ScratchFolder folder_;
   std::uint16_t port_ = 0;

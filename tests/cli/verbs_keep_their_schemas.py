@@ -227,6 +227,7 @@ def ledgers(c: Cluster) -> None:
                    timeout=PATIENCE_S, env=c.environment, cwd=c.directory)
     c.run("ledger verify", "proof", "--key", keys[0]["key"])
     c.run("ledger prune", "--keep", "entries:1000000")
+    c.run("ledger prune", "--pending")
 
 
 def snapshots(c: Cluster) -> None:
@@ -263,7 +264,7 @@ def access(c: Cluster) -> None:
     c.run("auth enable", code=4)  # Nothing proves that this is ann.
     c.run("role revoke", "ops", "lock.break", "--only", "jobs/train")
     c.run("role delete", "all")
-    c.run("limit set", "--principal", "ann", "--rate", "100", "--locks", "5")
+    c.run("limit set", "--principal", "ann", "--rate", "100", "--locks", "5", "--session-ttl-max", "30s")
     c.run("limit set", "--prefix", "jobs/", "--rate", "100", "--dry-run")
     c.run("limit set", "--prefix", "jobs/", "--locks", "5", code=2)
     c.run("limit list")

@@ -285,7 +285,7 @@ TEST_F(LimitJudgeTest, NoRequestRegistersASessionWithALongerTtlThanItsIdentityMa
     EXPECT_TRUE(pass(2, kind, "a")) << protocol::request_kind_name(kind);
   }
   EXPECT_NE(clients_.text.find("30000 ms"), std::string::npos) << clients_.text;
-  EXPECT_EQ(limited("session_ttl"), 7u);
+  EXPECT_EQ(limited("session_ttl_ms_max"), 7u);
   for (const RequestKind kind :
        {RequestKind::KeepAlive, RequestKind::LockRelease, RequestKind::CloseSession}) {
     EXPECT_TRUE(pass(1, kind, "a")) << protocol::request_kind_name(kind);

@@ -1,5 +1,6 @@
 #include "server/node/client_services.h"
 
+#include "common/name_hash.h"
 #include "server/node/member_options.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
@@ -220,6 +221,14 @@ LimitJudge::Environment ClientServices::judge_environment() {
       .clients = environment_.replies,
       .load =
           [this](SessionId session) { return session_load(environment_.service.locks(), session); },
+      .session_ttl_ms =
+          [this](const protocol::RequestSlot& slot, std::string_view name) {
+            const bool moved = slot.has(protocol::RequestFlag::Moved);
+            return session_ttl_ms(
+                environment_.service.locks(),
+                SessionId{slot.session},
+                moved ? ShardId{slot.shard} : shard_of(hash_name(name), environment_.options.shards));
+          },
       .now_us = [this] { return environment_.service.now_us(); },
       .wall_ms = wall_ms,
       .defaults = defaults};

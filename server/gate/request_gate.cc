@@ -152,7 +152,7 @@ std::optional<MissingRight> RequestGate::missing_of(const RequestDemands& demand
   auto missing = missing_right(demands, granted, identified);
   const bool chooses = missing && missing->scope == DemandScope::Cluster &&
                        missing->right == security::Right::SessionChoose;
-  if (chooses && environment_->all_guard && !environment_->all_guard() &&
+  if (chooses && all_guard_ && !all_guard_() &&
       granted.allows_all_below(security::Right::SessionReadAll, "")) {
     return std::nullopt;
   }

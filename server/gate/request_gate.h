@@ -52,9 +52,6 @@ class RequestGate {
     std::function<std::uint64_t()> reidentified;
     // Whether the ledger knows this principal as the one behind the session; may be empty.
     std::function<bool(const security::Principal&, SessionId)> is_behind{};
-    // Whether all nodes have Feature::Safeguards. Until then nobody can be granted session.choose,
-    // and session.read.all is enough to choose a session's id, as before. Empty: they have.
-    std::function<bool()> all_guard{};
   };
 
   explicit RequestGate(MetricsRegistry& metrics);
@@ -64,6 +61,11 @@ class RequestGate {
 
   // Before the first request. Without it everything passes.
   void start(Environment environment) { environment_.emplace(std::move(environment)); }
+
+  // Says whether all nodes have Feature::Safeguards. Until then nobody can be granted
+  // session.choose, and session.read.all is enough to choose a session's id, as before. Without it
+  // they have.
+  void set_all_guard(std::function<bool()> all_guard) { all_guard_ = std::move(all_guard); }
 
   // Whether rights are checked.
   bool on() const { return environment_ && environment_->table().enabled; }
@@ -122,6 +124,7 @@ class RequestGate {
                               std::span<const std::byte> payload) const;
 
   std::optional<Environment> environment_;
+  std::function<bool()> all_guard_;
   Authority authority_;
   RightsCache cache_;
   Refusals refusals_;

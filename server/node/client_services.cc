@@ -1,6 +1,5 @@
 #include "server/node/client_services.h"
 
-#include "common/name_hash.h"
 #include "server/node/member_options.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
@@ -35,6 +34,8 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
+  gate_.requests.set_all_guard(
+      [this] { return environment_.service.all_have(protocol::Feature::Safeguards); });
   roles_.begin(stand_at_start());
   environment_.service.set_tap(&watches_);
   environment_.service.set_wait_judge(&gate_.waits);
@@ -112,22 +113,20 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
 }
 
 RequestGate::Environment ClientServices::gate_environment() {
-  return {
-      .clients = environment_.replies,
-      .table = [this]() -> const security::AccessTable& { return access_.table(); },
-      .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
-      .stand = [this] { return roles_stand(); },
-      .standing =
-          [this](protocol::ConnectionId connection, SessionId session) {
-            return environment_.identities.has_attached(connection, session)
-                       ? SessionStanding::Own
-                       : SessionStanding::Unproven;
-          },
-      .now_ms = [this] { return environment_.service.now_us() / 1000; },
-      .reidentified = [this] { return environment_.identities.reidentified(); },
-      .is_behind = [this](const security::Principal& principal,
-                          SessionId session) { return audit_.is_behind(principal, session); },
-      .all_guard = [this] { return environment_.service.all_have(protocol::Feature::Safeguards); }};
+  return {.clients = environment_.replies,
+          .table = [this]() -> const security::AccessTable& { return access_.table(); },
+          .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
+          .stand = [this] { return roles_stand(); },
+          .standing =
+              [this](protocol::ConnectionId connection, SessionId session) {
+                return environment_.identities.has_attached(connection, session)
+                           ? SessionStanding::Own
+                           : SessionStanding::Unproven;
+              },
+          .now_ms = [this] { return environment_.service.now_us() / 1000; },
+          .reidentified = [this] { return environment_.identities.reidentified(); },
+          .is_behind = [this](const security::Principal& principal,
+                              SessionId session) { return audit_.is_behind(principal, session); }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {
@@ -224,10 +223,10 @@ LimitJudge::Environment ClientServices::judge_environment() {
       .session_ttl_ms =
           [this](const protocol::RequestSlot& slot, std::string_view name) {
             const bool moved = slot.has(protocol::RequestFlag::Moved);
-            return session_ttl_ms(
-                environment_.service.locks(),
-                SessionId{slot.session},
-                moved ? ShardId{slot.shard} : shard_of(hash_name(name), environment_.options.shards));
+            return session_ttl_ms(environment_.service.locks(),
+                                  SessionId{slot.session},
+                                  moved ? ShardId{slot.shard}
+                                        : shard_of(hash_name(name), environment_.options.shards));
           },
       .now_us = [this] { return environment_.service.now_us(); },
       .wall_ms = wall_ms,

@@ -68,8 +68,8 @@ struct FakeGate {
                                  : SessionStanding::Unproven;
                     },
                 .now_ms = [this] { return now_ms; },
-                .reidentified = [this] { return reidentified; },
-                .all_guard = [this] { return all_guard; }});
+                .reidentified = [this] { return reidentified; }});
+    gate.set_all_guard([this] { return all_guard; });
   }
 
   // The user's one role, which has these rights below the prefix and those of sessions.

@@ -50,7 +50,8 @@ std::set<std::string_view> admin_roles(const AccessTable& table) {
 // With what it includes.
 RightMask rights_everywhere(const AccessTable& table, const std::string& role) {
   RightMask everywhere = 0;
-  for (const std::string_view each : closure_of(table, {role})) {
+  const std::vector<std::string> roles = {role};  // closure_of() gives views of it.
+  for (const std::string_view each : closure_of(table, roles)) {
     const auto found = table.roles.find(each);
     if (found == table.roles.end()) {
       return kAllRights;  // kRootRole.

@@ -129,6 +129,13 @@ class AuditScanTest : public ::testing::Test {
 ServedLedger* AuditScanTest::served_ = nullptr;
 std::uint32_t AuditScanTest::home_ = 0;
 
+TEST(AuditAuthor, OrdersToPruneAreByWhoMadeConfirmedOrCancelledThem) {
+  for (const char* kind : {"prune_order", "prune_confirm", "prune_cancel", "limit_set"}) {
+    EXPECT_EQ(author_of({{"kind", kind}, {"by_principal", "ann"}}), "ann") << kind;
+  }
+  EXPECT_EQ(author_of({{"kind", "order_note"}, {"principal", "bob"}}), "bob");
+}
+
 TEST_F(AuditScanTest, ANameIsFoundWithTheEndsOfWhatItsEntriesBegan) {
   EXPECT_THAT(rows(query(kName)), ElementsAre(2, 3, 4, 7, 9, 10, 12, 13));
 }

@@ -278,10 +278,6 @@ class Pruning {
       refused_ = context_.fail(protocol::make_error(protocol::ErrorCode::PruneNotOrdered,
                                                     "somebody cancelled it at once"));
     }
-    if (!made_) {
-      refused_ = context_.fail(protocol::make_error(protocol::ErrorCode::PruneNotOrdered,
-                                                    "somebody cancelled it at once"));
-    }
   }
 
   // What nodes have answered is not hidden by it.

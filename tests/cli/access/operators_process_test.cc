@@ -1,7 +1,10 @@
 // A real node whose places are all taken by busy clients: operators get in, and nobody else does.
+#include "common/http/client.h"
 #include "gcoord/client.h"
 #include "tests/cli/access/trust_cluster.h"
 #include "tests/cli/network_hosts.h"
+
+#include <gmock/gmock.h>
 
 #include <chrono>
 #include <string>
@@ -10,6 +13,8 @@
 
 namespace gcoord::cli {
 namespace {
+
+using testing::HasSubstr;
 
 class OperatorsTest : public TrustTest {
  protected:
@@ -27,8 +32,9 @@ class OperatorsTest : public TrustTest {
          {"user", "add", "olga", "--role", "operators", "--password-file", password_file()});
   }
 
-  // Connections of bob, each with a watch, so that none of them gives way.
+  // Connections of bob, each of which waits for a lock, so that none of them gives way.
   void fill(int connections) {
+    must(admin(), {"lock", "acquire", "jobs/a", "--ttl", "1h"});
     for (int k = 0; k < connections; ++k) {
       client::ClientOptions options;
       options.endpoints = {host_ + ":" + std::to_string(port_)};
@@ -39,24 +45,33 @@ class OperatorsTest : public TrustTest {
       options.connect_timeout = kPatience;
       auto client = client::Client::connect(std::move(options));
       ASSERT_TRUE(client.ok()) << k << ": " << client.status().to_string();
-      clients_.push_back(std::move(client).value());
-      auto watch = clients_.back().watch({.name = "jobs/a"});
-      ASSERT_TRUE(watch.ok()) << k << ": " << watch.status().to_string();
-      watches_.push_back(std::move(watch).value());
+      auto session = client.value().open_session({.ttl = std::chrono::minutes{1}, .on_event = {}});
+      ASSERT_TRUE(session.ok()) << k << ": " << session.status().to_string();
+      auto wait = session.value().acquire_async("jobs/a");
+      busy_.push_back({std::move(client).value(), std::move(session).value(), std::move(wait)});
     }
   }
 
-  void all_are_there() {
-    for (client::Watch& watch : watches_) {
-      const auto next = watch.next(std::chrono::milliseconds{0});
-      EXPECT_TRUE(next.ok()) << next.status().to_string();
-    }
+  // Connections that the node has closed for the reason.
+  int closed(const std::string& reason) const {
+    HttpClient http({.host = host_, .port = std::to_string(port_ + 200)},
+                    {.tls = {.enabled = true,
+                             .cacert = made_file("ca.crt"),
+                             .cert = made_file("admin.crt"),
+                             .key = made_file("admin.key")}});
+    const auto page = http.get("/metrics", {.timeout = kPatience, .body_bytes_max = 1 << 20});
+    EXPECT_TRUE(page.ok()) << page.status().to_string();
+    const std::string text = page.ok() ? page.value().body : "";
+    const std::string name = "gcoord_server_connections_closed_total{reason=\"" + reason + "\"} ";
+    const std::size_t at = text.find(name);
+    EXPECT_NE(at, text.npos);
+    return at == text.npos ? -1 : std::stoi(text.substr(at + name.size()));
   }
 
   void turned_away(const Words& who) const {
     const Finished done = as(who, {"lock", "get", "jobs/a"});
-    EXPECT_EQ(done.code, 5) << done.out << done.err;
-    EXPECT_EQ(done.error_code(), "GC4013") << done.out << done.err;
+    EXPECT_EQ(done.code, 3) << done.out << done.err;  // No other node could be reached.
+    EXPECT_THAT(done.out, HasSubstr("as many connections as it allows"));
   }
 
   Words olga() const {
@@ -65,8 +80,13 @@ class OperatorsTest : public TrustTest {
 
   std::string password_file() const { return folder_.path() / "olga.pw"; }
 
-  std::vector<client::Client> clients_;
-  std::vector<client::Watch> watches_;  // End before them.
+  struct Busy {
+    client::Client client;
+    client::Session session;
+    client::Future<client::Result<client::Lock>> wait;
+  };
+
+  std::vector<Busy> busy_;
 };
 
 TEST_F(OperatorsTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
@@ -78,18 +98,18 @@ TEST_F(OperatorsTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
     EXPECT_EQ(as(olga(), {"member", "list"}).code, 0) << "by her password";
   }
   turned_away(certified("bob"));
-  all_are_there();
+  EXPECT_EQ(closed("gave_way"), 0);
+  EXPECT_EQ(closed("full"), 2);
   // Nobody is an operator where rights are not checked.
   must(admin(), {"auth", "disable"});
-  turned_away(admin());
-  watches_.clear();
-  clients_.clear();
+  EXPECT_NE(as(admin(), {"auth", "status"}).code, 0);
+  busy_.clear();
   Finished enabled;
   for (int tries = 0; tries < 100 && enabled.code != 0; ++tries) {  // Until they are gone.
     enabled = as(admin(), {"auth", "enable"});
   }
   EXPECT_EQ(enabled.code, 0) << enabled.out << enabled.err;
-  must(certified("bob"), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
+  must(certified("bob"), {"lock", "acquire", "jobs/b", "--ttl", "30s"});
 }
 
 // The node is on a host of its own, so that its clients come from elsewhere.
@@ -148,7 +168,6 @@ TEST_F(FarOperatorsTest, AnOperatorFromElsewhereGetsInThoughTheNodeIsFull) {
   turned_away(certified("bob"));
   EXPECT_EQ(as(admin(), {"auth", "status"}).code, 0);
   turned_away(certified("bob"));
-  all_are_there();
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Table table_of(const std::vector<Limit>& limits) {
                "WAITERS",
                "WATCHES",
                "BYTES",
-               "TTL"},
+               "SESSION TTL MAX"},
               {},
               {},
               {}};

@@ -172,18 +172,17 @@ class Pruning {
   void visit(client::Client& client, std::uint32_t node) {
     if (flags_.confirm && !confirmed_) {
       confirmed_ = true;
-      const auto confirmed =
-          client.prune_orders({.action = client::PruneOrderAction::Confirm, .pruning = order_});
-      refuse(client, confirmed.status());
+      confirm(client);
     }
     if (refused_ || made_) {
       return;
     }
     const auto pruned = prune(client, node);
-    if (!flags_.confirm && is_code(pruned.status(), protocol::ErrorCode::PruneNotOrdered)) {
-      make_order(client);
+    if (may_order(client, pruned.status())) {
+      make_order(client, node);
     } else {
       rows_.add(node, pruned);
+      has_pruned_ = has_pruned_ || pruned.ok();
     }
   }
 
@@ -204,43 +203,92 @@ class Pruning {
   }
 
  private:
-  // A node may hear of what was just confirmed a moment later than the one that took it.
-  client::Result<client::LedgerPruned> prune(client::Client& client, std::uint32_t node) const {
+  static bool is_confirmed(const std::optional<client::LedgerPruneOrder>& order) {
+    return order && !order->confirmed_by.empty();
+  }
+
+  // The same again is no failure: whoever was answered by some nodes goes on with the others.
+  void confirm(client::Client& client) {
+    const auto confirmed =
+        client.prune_orders({.action = client::PruneOrderAction::Confirm, .pruning = order_});
+    const bool again = is_code(confirmed.status(), protocol::ErrorCode::PruneOrderRefused) &&
+                       is_confirmed(order_now(client));
+    if (!again) {
+      refuse(client, confirmed.status());
+    }
+  }
+
+  // As the leader has it; nothing: there is none with these bounds, or it cannot be learnt.
+  std::optional<client::LedgerPruneOrder> order_now(client::Client& client) {
+    const auto report =
+        client.prune_orders({.action = client::PruneOrderAction::List, .pruning = {}});
+    return report.ok() ? find_order(report.value()) : std::nullopt;
+  }
+
+  std::optional<client::LedgerPruneOrder> find_order(const client::PruneOrdersReport& report) {
+    delay_ms_ = report.delay_ms;
+    for (const client::LedgerPruneOrder& each : report.orders) {
+      if (same_bounds(each.pruning, order_)) {
+        return each;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Whether the node's refusal is not of what the leader has: it hears of orders a moment later.
+  bool is_behind(client::Client& client, const client::Status& refusal) {
+    if (is_code(refusal, protocol::ErrorCode::PruneNotOrdered)) {
+      return flags_.confirm || order_now(client).has_value();
+    }
+    return is_code(refusal, protocol::ErrorCode::PruneWaits) &&
+           (flags_.confirm || is_confirmed(order_now(client)));
+  }
+
+  client::Result<client::LedgerPruned> prune(client::Client& client, std::uint32_t node) {
     constexpr std::chrono::milliseconds kAgain{50};
     for (;;) {
       auto pruned = client.prune_ledger(node, order_);
-      const bool behind = is_code(pruned.status(), protocol::ErrorCode::PruneWaits) ||
-                          is_code(pruned.status(), protocol::ErrorCode::PruneNotOrdered);
-      if (!flags_.confirm || !behind || std::chrono::steady_clock::now() >= deadline_) {
+      if (pruned.ok() || std::chrono::steady_clock::now() >= deadline_ ||
+          !is_behind(client, pruned.status())) {
         return pruned;
       }
       std::this_thread::sleep_for(kAgain);
     }
   }
 
-  void make_order(client::Client& client) {
+  // Never once a node has pruned: then there was an order, which somebody has cancelled meanwhile.
+  bool may_order(client::Client& client, const client::Status& refusal) {
+    return !flags_.confirm && !has_pruned_ &&
+           is_code(refusal, protocol::ErrorCode::PruneNotOrdered) && !order_now(client);
+  }
+
+  void make_order(client::Client& client, std::uint32_t node) {
     const auto report =
         client.prune_orders({.action = client::PruneOrderAction::Order, .pruning = order_});
+    if (is_code(report.status(), protocol::ErrorCode::PruneOrderRefused) && order_now(client)) {
+      rows_.add(node, prune(client, node));  // Somebody was faster.
+      return;
+    }
     refuse(client, report.status());
     if (!report.ok()) {
       return;
     }
-    delay_ms_ = report.value().delay_ms;
-    for (const client::LedgerPruneOrder& each : report.value().orders) {
-      if (same_bounds(each.pruning, order_)) {
-        made_ = each;
-      }
-    }
+    made_ = find_order(report.value());
     if (!made_) {
       refused_ = context_.fail(protocol::make_error(protocol::ErrorCode::PruneNotOrdered,
                                                     "somebody cancelled it at once"));
     }
   }
 
+  // What nodes have answered is not hidden by it.
   void refuse(const client::Client& client, const client::Status& status) {
-    if (!status.ok()) {
-      refused_ = context_.fail(client, status);
+    if (status.ok()) {
+      return;
     }
+    if (!rows_.json.empty()) {
+      context_.output().print(Json{{"nodes", rows_.json}}, rows_.table);
+    }
+    refused_ = context_.fail(client, status);
   }
 
   Context& context_;
@@ -249,6 +297,7 @@ class Pruning {
   std::chrono::steady_clock::time_point deadline_;
   PruneRows rows_;
   bool confirmed_ = false;
+  bool has_pruned_ = false;
   std::optional<int> refused_;  // The program's exit code; why has been printed.
   std::optional<client::LedgerPruneOrder> made_;
   std::uint64_t delay_ms_ = 0;

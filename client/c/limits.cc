@@ -5,6 +5,7 @@
 #include "client/net/failure.h"
 #include "gcoord/gcoord_limits.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -35,8 +36,20 @@ bool is_byte(std::int32_t number) {
   return number >= 0 && number <= std::numeric_limits<std::uint8_t>::max();
 }
 
-Result<LimitsChange> change_of(const gcoord_limits_change& given) {
-  GCOORD_TRY_STATUS(initialised(given));
+// Of the first version.
+constexpr std::size_t kFirstBytes = offsetof(gcoord_limits_change, session_ttl_ms_max);
+
+gcoord_limits_change default_change() {
+  gcoord_limits_change change{};
+  change.struct_bytes = sizeof change;
+  change.action = GCOORD_LIMITS_SET;
+  change.limit.scope = GCOORD_LIMIT_PRINCIPAL;
+  change.denial.scope = GCOORD_DENIAL_PRINCIPAL;
+  return change;
+}
+
+Result<LimitsChange> change_of(const gcoord_limits_change& as_given) {
+  GCOORD_TRY(const auto given, whole(as_given, default_change(), kFirstBytes));
   if (given.action < GCOORD_LIMITS_SET || given.action > GCOORD_LIMITS_ALLOW) {
     return failure(ErrorCode::OptionInvalid, "the action");
   }
@@ -53,7 +66,8 @@ Result<LimitsChange> change_of(const gcoord_limits_change& given) {
                                 .locks = given.limit.locks,
                                 .waiters = given.limit.waiters,
                                 .watches = given.limit.watches,
-                                .bytes = given.limit.bytes},
+                                .bytes = given.limit.bytes,
+                                .session_ttl_ms_max = given.session_ttl_ms_max},
                       .denial = {.scope = static_cast<DenialScope>(given.denial.scope),
                                  .name = text_given(given.denial.name),
                                  .reason = text_given(given.denial.reason)},
@@ -76,12 +90,12 @@ Result<LimitsQuery> query_of(const gcoord_limits_query& given) {
 
 }  // namespace
 
-void gcoord_limits_change_init(gcoord_limits_change* change) {
-  if (begin_options(change)) {
-    change->action = GCOORD_LIMITS_SET;
-    change->limit.scope = GCOORD_LIMIT_PRINCIPAL;
-    change->denial.scope = GCOORD_DENIAL_PRINCIPAL;
-  }
+void(gcoord_limits_change_init)(gcoord_limits_change* change) {
+  fill_options(change, default_change(), kFirstBytes);
+}
+
+void gcoord_limits_change_init_as(gcoord_limits_change* change, size_t struct_bytes) {
+  fill_options(change, default_change(), struct_bytes);
 }
 
 void gcoord_limits_query_init(gcoord_limits_query* query) {
@@ -174,6 +188,12 @@ gcoord_limit gcoord_limits_report_limit(const gcoord_limits_report* report, size
           .waiters = limit.waiters,
           .watches = limit.watches,
           .bytes = limit.bytes};
+}
+
+uint32_t gcoord_limits_report_session_ttl_ms_max(const gcoord_limits_report* report, size_t index) {
+  return index < gcoord_limits_report_limits(report)
+             ? report->report.limits[index].session_ttl_ms_max
+             : 0;
 }
 
 size_t gcoord_limits_report_denials(const gcoord_limits_report* report) {

@@ -151,6 +151,12 @@ void change_limits(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
+  // A node of an earlier release could not read it. Before the first Welcome there is nothing to go
+  // by.
+  if (order.value().command.is_safeguard() && core.shard_count() != 0 &&
+      !core.has(protocol::Feature::Safeguards)) {
+    return refuse(core, std::move(callback), failure(ErrorCode::SafeguardsNotReady));
+  }
   kChange.submit(core, {{}, protocol::encode_limits_order(order.value())}, std::move(callback));
 }
 

@@ -24,7 +24,16 @@ constexpr TimePoint kBusyRest = std::chrono::milliseconds{100};
 // (server/identities/attempt_limits.h), and a refusal until then costs it nothing.
 constexpr TimePoint kThrottledRest = std::chrono::seconds{2};
 
+// It says nothing of what was shown: the node has no place, and may have one soon.
+bool has_no_place(protocol::ErrorCode code) {
+  return code == protocol::ErrorCode::ConnectionsExhausted ||
+         code == protocol::ErrorCode::IdentityConnectionsFull;
+}
+
 TimePoint rest_after(protocol::ErrorCode refusal) {
+  if (has_no_place(refusal)) {
+    return TimePoint{};  // The breaker alone pauses.
+  }
   if (refusal == protocol::ErrorCode::AuthenticationThrottled) {
     return kThrottledRest;
   }
@@ -107,7 +116,8 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
     entry.rests_until = reply.answer.now + rest_after(code);
-    entry.connection->close(numbered(code, outcome.status.message()));
+    entry.connection->close(
+        numbered(has_no_place(code) ? protocol::ErrorCode::None : code, outcome.status.message()));
   }
   return outcome.status.ok();
 }

@@ -4,6 +4,8 @@
 #include "protocol/error_codes.h"
 #include "protocol/request.h"
 
+#include <utility>
+
 namespace gcoord::protocol {
 
 std::vector<std::byte> encode_ledger_prune(const LedgerPrune& order) {
@@ -42,6 +44,22 @@ Result<LedgerPrune> decode_ledger_prune(std::span<const std::byte> payload) {
                       "the cluster log has no shard, and its leaves have no age");
   }
   return order;
+}
+
+std::string prune_text(const LedgerPrune& order) {
+  std::string text = order.log == LedgerLog::Cluster ? "the cluster log"
+                     : order.shard == kAllShards     ? "all shards"
+                                                     : "shard " + std::to_string(order.shard);
+  const std::pair<const char*, std::uint64_t> bounds[] = {{"below", order.below},
+                                                          {"entries", order.entries},
+                                                          {"bytes", order.bytes},
+                                                          {"age_ms", order.age_ms}};
+  for (const auto& [name, number] : bounds) {
+    if (number != 0) {
+      text += ", " + std::string{name} + " " + std::to_string(number);
+    }
+  }
+  return text;
 }
 
 std::vector<std::byte> encode_ledger_pruned(const LedgerPruned& pruned) {

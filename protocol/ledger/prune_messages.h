@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gcoord::protocol {
@@ -40,6 +41,9 @@ struct LedgerPruned {
 std::vector<std::byte> encode_ledger_prune(const LedgerPrune& order);
 // PayloadMalformed for what cannot be read, LedgerPruneInvalid for what asks for nothing.
 Result<LedgerPrune> decode_ledger_prune(std::span<const std::byte> payload);
+
+// "all shards, entries 1000, age_ms 5": for logs and audits.
+std::string prune_text(const LedgerPrune& order);
 
 std::vector<std::byte> encode_ledger_pruned(const LedgerPruned& pruned);
 Result<LedgerPruned> decode_ledger_pruned(std::span<const std::byte> payload);

@@ -21,7 +21,7 @@ void add_limit(Facts& facts, const Limit& limit) {
   add_number(facts, "waiters", limit.waiters);
   add_number(facts, "watches", limit.watches);
   add_number(facts, "bytes", limit.bytes);
-  add_number(facts, "session_ttl_ms", limit.session_ttl_ms);
+  add_number(facts, "session_ttl_ms_max", limit.session_ttl_ms);
 }
 
 }  // namespace

@@ -89,12 +89,16 @@ LimitCode apply(LimitTable& table, const LimitCommand& command) {
   if (command.expected != table.epoch) {
     return LimitCode::Stale;
   }
+  // One that has ended is gone as soon as anything changes, and who cancels it gets it gone.
+  const bool cancels_ended =
+      command.kind == LimitKind::CancelPrune && table.prunes.contains(command.prune);
   LimitTable changed = table;
   std::erase_if(changed.denials,
                 [&](const auto& row) { return row.second.until_ms <= command.now_ms; });
   std::erase_if(changed.prunes,
                 [&](const auto& row) { return row.second.until_ms() <= command.now_ms; });
-  const LimitCode code = change(changed, command);
+  LimitCode code = change(changed, command);
+  code = code == LimitCode::PruneUnknown && cancels_ended ? LimitCode::Applied : code;
   if (code != LimitCode::Applied) {
     return code;
   }

@@ -47,15 +47,28 @@ std::set<std::string_view> admin_roles(const AccessTable& table) {
   return found;
 }
 
+// With what it includes.
+RightMask rights_everywhere(const AccessTable& table, const std::string& role) {
+  RightMask everywhere = 0;
+  const std::vector<std::string> roles = {role};  // closure_of() gives views of it.
+  for (const std::string_view each : closure_of(table, roles)) {
+    const auto found = table.roles.find(each);
+    if (found == table.roles.end()) {
+      return kAllRights;  // kRootRole.
+    }
+    for (const Grant& grant : found->second.grants) {
+      everywhere |= grant.prefix.empty() && !grant.exact ? grant.rights : 0;
+    }
+  }
+  return everywhere;
+}
+
 }  // namespace
 
 std::vector<std::string_view> roles_that_chose_sessions(const AccessTable& table) {
   std::vector<std::string_view> found;
   for (const auto& [name, role] : table.roles) {
-    RightMask everywhere = 0;
-    for (const Grant& grant : role.grants) {
-      everywhere |= grant.prefix.empty() ? grant.rights : 0;
-    }
+    const RightMask everywhere = rights_everywhere(table, name);
     if ((everywhere & bit_of(Right::SessionReadAll)) != 0 &&
         (everywhere & bit_of(Right::SessionChoose)) == 0) {
       found.push_back(name);

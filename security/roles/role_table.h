@@ -106,8 +106,9 @@ struct AccessTable {
   friend bool operator==(const AccessTable& a, const AccessTable& b) = default;
 };
 
-// Roles that grant session.read.all everywhere and not session.choose, as those of releases that
-// let the former choose the ids of sessions; in rising order.
+// Roles that grant session.read.all everywhere and not session.choose, by themselves or by what
+// they include, as those of releases that let the former choose the ids of sessions; in rising
+// order.
 std::vector<std::string_view> roles_that_chose_sessions(const AccessTable& table);
 
 std::size_t bytes_of(std::string_view name, const User& user);

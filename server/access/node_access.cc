@@ -25,6 +25,7 @@ NodeAccess::NodeAccess(AccessMachine& machine,
                        const AccessRequests::Environment& environment,
                        const std::string& data_dir)
     : machine_(machine),
+      all_guard_(environment.all_guard),
       requests_(environment),
       first_({.log = environment.log,
               .machine = machine,
@@ -39,7 +40,6 @@ NodeAccess::NodeAccess(AccessMachine& machine,
   enabled_ = machine_.table().enabled;
   recoveries_ = machine_.table().recoveries;
   machine_.set_listener(this);
-  warn_of_choosers();
 }
 
 void NodeAccess::warn_of_choosers() {
@@ -77,7 +77,7 @@ void NodeAccess::on_access() {
              table.enabled ? "checked from now on" : "not checked any more");
   }
   enabled_ = table.enabled;
-  warn_of_choosers();
+  choosers_due_ = true;
 }
 
 void NodeAccess::on_access_decided(std::uint64_t cookie, security::AccessCode code) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -39,6 +40,10 @@ class NodeAccess final : public AccessListener {
   void advance(std::uint64_t now_ms) {
     first_.advance(now_ms);
     recovery_.advance(now_ms);
+    if (choosers_due_ && all_guard_()) {  // Before that nobody has lost anything.
+      choosers_due_ = false;
+      warn_of_choosers();
+    }
   }
 
   // For how many milliseconds the loop may sleep for the sake of advance(); ~0: for ever.
@@ -60,6 +65,7 @@ class NodeAccess final : public AccessListener {
   void warn_of_choosers();
 
   AccessMachine& machine_;
+  std::function<bool()> all_guard_;
   AccessRequests requests_;
   FirstRights first_;
   AccessRecovery recovery_;
@@ -68,6 +74,7 @@ class NodeAccess final : public AccessListener {
   bool enabled_ = false;
   std::uint64_t recoveries_ = 0;
   std::string choosers_;
+  bool choosers_due_ = true;
 };
 
 }  // namespace gcoord::server

@@ -80,15 +80,26 @@ struct Judges {
   ConnectionJudge* judge = nullptr;
 };
 
-// As who it has proven to be now. If not, the request is answered.
+bool is_full(protocol::ErrorCode error) {
+  return error == protocol::ErrorCode::ConnectionsExhausted ||
+         error == protocol::ErrorCode::IdentityConnectionsFull;
+}
+
+// As who it has proven to be now. If not, the request is answered; but a login on a place that is
+// kept for operators is not: clients take an answer to it for a refusal of what they have shown,
+// and leave the node alone for long, while a node that closes is only tried again later.
 bool may_stay(const Judges& judges, Connection& connection, const protocol::RequestSlot& request) {
+  const bool logs_in =
+      connection.share().unsettled() && request.kind == protocol::RequestKind::Authenticate;
   protocol::ErrorCode error = judge_place(judges.filter, connection);
   if (error == protocol::ErrorCode::None && judges.judge != nullptr) {
     error = judges.judge->on_identified(
         {connection.id(), connection.identity.principal, connection.peer()});
   }
   if (error != protocol::ErrorCode::None) {
-    connection.reply(error_reply(request, error), {});
+    if (!logs_in || !is_full(error)) {
+      connection.reply(error_reply(request, error), {});
+    }
     connection.close_after_flush(reason_of(error));
   }
   return error == protocol::ErrorCode::None;

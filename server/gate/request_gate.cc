@@ -144,6 +144,21 @@ bool RequestGate::pass_unknown(protocol::ConnectionId connection,
   return is_of_health(slot.kind) && may_see_health(stand, reader);
 }
 
+// The choice of a session's id is the last thing that a request demands, so nothing else is missing
+// where that is.
+std::optional<MissingRight> RequestGate::missing_of(const RequestDemands& demands,
+                                                    const security::RightsOf& granted,
+                                                    bool identified) const {
+  auto missing = missing_right(demands, granted, identified);
+  const bool chooses = missing && missing->scope == DemandScope::Cluster &&
+                       missing->right == security::Right::SessionChoose;
+  if (chooses && all_guard_ && !all_guard_() &&
+      granted.allows_all_below(security::Right::SessionReadAll, "")) {
+    return std::nullopt;
+  }
+  return missing;
+}
+
 bool RequestGate::pass(protocol::ConnectionId connection,
                        protocol::RequestSlot& slot,
                        std::span<const std::byte> payload) {
@@ -164,7 +179,7 @@ bool RequestGate::pass(protocol::ConnectionId connection,
   const security::Principal& principal = clients.principal(connection);
   const security::RightsOf& granted = rights(connection);
   const bool identified = principal.kind != security::PrincipalKind::Anonymous;
-  if (const auto missing = missing_right(demands, granted, identified)) {
+  if (const auto missing = missing_of(demands, granted, identified)) {
     const std::string why = refusal_text(security::to_string(principal), *missing);
     if (refusals_.add({principal, *missing}, environment_->now_ms())) {
       refusals_.log(principal, clients.describe(connection), why);

@@ -22,6 +22,7 @@
 #include "server/gate/rights_cache.h"
 #include "server/gate/roles_copy.h"
 #include "server/interfaces/authority.h"
+#include "server/rights/decision.h"
 #include "server/rights/demands.h"
 
 #include <cstddef>
@@ -60,6 +61,11 @@ class RequestGate {
 
   // Before the first request. Without it everything passes.
   void start(Environment environment) { environment_.emplace(std::move(environment)); }
+
+  // Says whether all nodes have Feature::Safeguards. Until then nobody can be granted
+  // session.choose, and session.read.all is enough to choose a session's id, as before. Without it
+  // they have.
+  void set_all_guard(std::function<bool()> all_guard) { all_guard_ = std::move(all_guard); }
 
   // Whether rights are checked.
   bool on() const { return environment_ && environment_->table().enabled; }
@@ -107,6 +113,9 @@ class RequestGate {
   Refusals& refusals() { return refusals_; }
 
  private:
+  std::optional<MissingRight> missing_of(const RequestDemands& demands,
+                                         const security::RightsOf& granted,
+                                         bool identified) const;
   bool pass_unknown(protocol::ConnectionId connection, const protocol::RequestSlot& slot) const;
   bool pass_confirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   void refuse_unconfirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
@@ -115,6 +124,7 @@ class RequestGate {
                               std::span<const std::byte> payload) const;
 
   std::optional<Environment> environment_;
+  std::function<bool()> all_guard_;
   Authority authority_;
   RightsCache cache_;
   Refusals refusals_;

@@ -1,9 +1,11 @@
 #include "server/history/ledger_pruning.h"
 
 #include "common/assert.h"
+#include "common/text/printable.h"
 #include "ledger/base/error_details.h"
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
+#include "server/platform/operator_log.h"
 
 #include <chrono>
 #include <string>
@@ -77,6 +79,12 @@ void LedgerPruning::on_request(protocol::ConnectionId connection,
   if (under_way_) {
     return refuse(connection, request, protocol::make_error(ErrorCode::LedgerPruneBusy));
   }
+  const std::string& who = environment_.replies.principal(connection).name;
+  log_warning(LogComponent::Ledger,
+              "{} ({}) prunes the ledger: {}",
+              who.empty() ? "somebody" : shown(who),
+              environment_.replies.describe(connection),
+              protocol::prune_text(asked.value()));
   under_way_ = UnderWay{connection, request, begin(order, environment_.wake)};
 }
 

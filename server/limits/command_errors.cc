@@ -62,7 +62,8 @@ std::string about(LimitCode code, const security::LimitCommand& command, std::ui
     case LimitCode::PruneSamePerson:
       return shown(command.who) + " ordered it";
     case LimitCode::PruneUnproven:
-      return "only who has proven to be somebody can order, confirm or cancel it";
+      return "the connection has not proven to be one and the same principal, or the bounds bound "
+             "nothing";
     default:
       return shown(command.name);
   }

@@ -9,8 +9,14 @@ namespace gcoord::server {
 
 namespace {
 
-constexpr std::array<std::string_view, kLimitedByCount> kNames = {
-    "rate", "prefix_rate", "sessions", "locks", "waiters", "watches", "bytes", "session_ttl"};
+constexpr std::array<std::string_view, kLimitedByCount> kNames = {"rate",
+                                                                  "prefix_rate",
+                                                                  "sessions",
+                                                                  "locks",
+                                                                  "waiters",
+                                                                  "watches",
+                                                                  "bytes",
+                                                                  "session_ttl_ms_max"};
 
 }  // namespace
 

@@ -296,7 +296,7 @@ std::optional<LimitJudge::Refusal> LimitJudge::limited(LimitAccount& account,
       break;
   }
   // Before a token is taken: waiting does not help it.
-  if (auto too_long = beyond_ttl(account, slot)) {
+  if (auto too_long = beyond_ttl(account, slot, payload)) {
     return too_long;
   }
   auto refusal = beyond_rate(account);
@@ -327,11 +327,18 @@ std::optional<LimitJudge::Refusal> LimitJudge::limited(LimitAccount& account,
 }
 
 // It is refused and not shortened: a client keeps a session alive by the TTL that it wanted, and
-// would lose one that is shorter than it knows.
-std::optional<LimitJudge::Refusal> LimitJudge::beyond_ttl(const LimitAccount& account,
-                                                          const protocol::RequestSlot& slot) {
+// would lose one that is shorter than it knows. What a shard has already is not refused: it may be
+// the request of before, whose answer was lost.
+std::optional<LimitJudge::Refusal> LimitJudge::beyond_ttl(
+    const LimitAccount& account,
+    const protocol::RequestSlot& slot,
+    std::span<const std::byte> payload) const {
   const std::uint32_t most_ms = account.limit.session_ttl_ms;
   if (most_ms == 0 || slot.ttl_ms <= most_ms || !has_session_ttl(slot.kind)) {
+    return std::nullopt;
+  }
+  const RequestDemands demands = demands_of(slot, payload, SessionStanding::Own);
+  if (!demands.subject().empty() && slot.ttl_ms <= env_.session_ttl_ms(slot, demands.subject())) {
     return std::nullopt;
   }
   return Refusal{.what = LimitedBy::SessionTtl,

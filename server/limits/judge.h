@@ -22,6 +22,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -41,6 +42,9 @@ class LimitJudge final : public ConnectionJudge {
   struct Environment {
     protocol::ReplySink& clients;
     std::function<SessionLoad(SessionId)> load;
+    // The TTL by which the shard that the request goes to has its session; 0: it does not.
+    std::function<std::uint32_t(const protocol::RequestSlot&, std::string_view name)>
+        session_ttl_ms;
     std::function<std::uint64_t()> now_us;   // Only grows.
     std::function<std::uint64_t()> wall_ms;  // Unix time.
     IdentityLimits defaults;
@@ -113,8 +117,9 @@ class LimitJudge final : public ConnectionJudge {
                                  const protocol::RequestSlot& slot,
                                  std::span<const std::byte> payload);
   std::optional<Refusal> beyond_rate(LimitAccount& account);
-  static std::optional<Refusal> beyond_ttl(const LimitAccount& account,
-                                           const protocol::RequestSlot& slot);
+  std::optional<Refusal> beyond_ttl(const LimitAccount& account,
+                                    const protocol::RequestSlot& slot,
+                                    std::span<const std::byte> payload) const;
   std::optional<Refusal> beyond_prefix_rate(const protocol::RequestSlot& slot,
                                             std::span<const std::byte> payload);
   std::optional<Refusal> beyond_sessions(LimitAccount& account);

@@ -11,6 +11,7 @@ NodeLimits::NodeLimits(LimitsMachine& machine, Environment environment)
                .machine = machine,
                .replies = environment.requests.replies,
                .all_guard = environment.requests.all_guard,
+               .rights_on = std::move(environment.rights_on),
                .wall_ms = environment.requests.wall_ms,
                .proven = environment.requests.proven,
                .delay_ms = environment.prune_delay_ms}),

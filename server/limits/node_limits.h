@@ -10,6 +10,7 @@
 #include "server/limits/requests.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace gcoord::server {
@@ -22,6 +23,7 @@ class NodeLimits final : public LimitsListener {
     LimitJudge::Environment judge;
     MetricsRegistry& metrics;
     std::uint64_t prune_delay_ms = 0;
+    std::function<bool()> rights_on;  // Of PruneOrders.
   };
 
   // All outlive it.
@@ -51,7 +53,10 @@ class NodeLimits final : public LimitsListener {
   void advance() { judge_.advance(); }
 
   // LimitsListener
-  void on_limits() override { judge_.assign(machine_.table()); }
+  void on_limits() override {
+    judge_.assign(machine_.table());
+    prunes_.on_limits();
+  }
 
   void on_limits_decided(std::uint64_t cookie, security::LimitCode code) override {
     requests_.on_decided(cookie, code);

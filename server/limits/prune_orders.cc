@@ -7,6 +7,7 @@
 #include "server/limits/command_errors.h"
 #include "server/platform/operator_log.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,21 @@ LimitKind kind_of(PruneOrderAction action) {
   }
 }
 
+protocol::LedgerPrune pruning_of(const PruneBounds& bounds) {
+  return {.log = static_cast<protocol::LedgerLog>(bounds.log),
+          .shard = bounds.shard,
+          .below = bounds.below,
+          .entries = bounds.entries,
+          .bytes = bounds.bytes,
+          .age_ms = bounds.age_ms};
+}
+
+std::string text_of(const PruneBounds& bounds) {
+  return protocol::prune_text(pruning_of(bounds));
+}
+
 protocol::PruneOrderRow row_of(const PruneBounds& bounds, const PruneOrder& order) {
-  return {.bounds = {.log = static_cast<protocol::LedgerLog>(bounds.log),
-                     .shard = bounds.shard,
-                     .below = bounds.below,
-                     .entries = bounds.entries,
-                     .bytes = bounds.bytes,
-                     .age_ms = bounds.age_ms},
+  return {.bounds = pruning_of(bounds),
           .who = order.who,
           .ordered_ms = order.ordered_ms,
           .confirmed_by = order.confirmed_by,
@@ -61,6 +70,55 @@ PruneBounds prune_bounds(const protocol::LedgerPrune& order) {
           .age_ms = order.age_ms};
 }
 
+PruneOrders::PruneOrders(Environment environment)
+    : environment_(std::move(environment)), on_disk_(environment_.log.view(kLimitsShard).last) {
+  for (const auto& [bounds, order] : environment_.machine.table().prunes) {
+    seen_[bounds] = {.order = order};
+  }
+}
+
+// One that this node has not seen before, or not so.
+PruneOrders::Seen PruneOrders::see(const PruneBounds& bounds, const PruneOrder& order) const {
+  const LimitsMachine& machine = environment_.machine;
+  const bool was_here = machine.applied() <= on_disk_;
+  const bool timely = order.ordered_ms + kClockSlackMs >= machine.newest_ms();
+  if (!was_here) {
+    log_warning(LogComponent::Node,
+                "{} has ordered to prune the ledger, {}: gcoordctl ledger prune --pending",
+                shown(order.who),
+                text_of(bounds));
+  }
+  return {.order = order, .since_ms = was_here && timely ? 0 : environment_.wall_ms()};
+}
+
+void PruneOrders::on_limits() {
+  const auto& orders = environment_.machine.table().prunes;
+  SeenOrders seen;
+  for (const auto& [bounds, order] : orders) {
+    const auto found = seen_.find(bounds);
+    const bool known = found != seen_.end() && found->second.order.who == order.who &&
+                       found->second.order.ordered_ms == order.ordered_ms;
+    if (known && order.is_confirmed() && !found->second.order.is_confirmed()) {
+      log_warning(LogComponent::Node,
+                  "{} has confirmed the order of {} to prune the ledger, {}",
+                  shown(order.confirmed_by),
+                  shown(order.who),
+                  text_of(bounds));
+    }
+    seen[bounds] =
+        known ? Seen{.order = order, .since_ms = found->second.since_ms} : see(bounds, order);
+  }
+  for (const auto& [bounds, was] : seen_) {
+    if (!orders.contains(bounds) && was.order.until_ms() > environment_.wall_ms()) {
+      log_warning(LogComponent::Node,
+                  "the order of {} to prune the ledger, {}, was cancelled",
+                  shown(was.order.who),
+                  text_of(bounds));
+    }
+  }
+  seen_ = std::move(seen);
+}
+
 // An order of a clock that is ahead of this node's waits for longer, never for less.
 Status PruneOrders::permits(const protocol::LedgerPrune& order) const {
   const auto& orders = environment_.machine.table().prunes;
@@ -70,7 +128,9 @@ Status PruneOrders::permits(const protocol::LedgerPrune& order) const {
     return protocol::make_error(ErrorCode::PruneNotOrdered);
   }
   const PruneOrder& given = found->second;
-  const std::uint64_t due_ms = given.ordered_ms + environment_.delay_ms;
+  const auto seen = seen_.find(found->first);
+  const std::uint64_t since_ms = seen == seen_.end() ? now_ms : seen->second.since_ms;
+  const std::uint64_t due_ms = std::max(given.ordered_ms, since_ms) + environment_.delay_ms;
   if (given.is_confirmed() || due_ms <= now_ms) {
     return {};
   }
@@ -116,7 +176,19 @@ void PruneOrders::answer(const Asker& asker) const {
   environment_.replies.reply(asker.connection, reply, protocol::encode_prune_orders_answer(said));
 }
 
-Status PruneOrders::check() const {
+Status PruneOrders::check(const LimitCommand& command) const {
+  if (command.kind != LimitKind::CancelPrune && !environment_.rights_on()) {
+    return protocol::make_error(ErrorCode::PruneOrderRefused,
+                                "rights are not checked, and nodes prune without an order");
+  }
+  // Nodes that start with it in their log go by its time.
+  const std::uint64_t newest_ms = environment_.machine.newest_ms();
+  if (command.kind == LimitKind::OrderPrune && command.now_ms + kClockSlackMs < newest_ms) {
+    return protocol::make_error(ErrorCode::PruneOrderRefused,
+                                "the clock of shard 0's leader is " +
+                                    std::to_string((newest_ms - command.now_ms) / 1'000) +
+                                    " s behind the times in its log");
+  }
   const bool takes = environment_.log.abilities().takes_records;
   const bool known = security::has_safeguards(environment_.machine.table());
   if (!takes || (!known && !environment_.all_guard())) {
@@ -143,7 +215,7 @@ void PruneOrders::change(const Asker& asker, const protocol::PruneOrdersQuery& q
   if (state.made_by(query.number)) {
     return answer(asker);  // Its first answer was lost.
   }
-  if (const Status status = check(); !status.ok()) {
+  if (const Status status = check(change.command); !status.ok()) {
     return refuse_asker(environment_.replies, asker, status);
   }
   if (const LimitCode code = state.preview(change.command); code != LimitCode::Applied) {
@@ -184,12 +256,6 @@ void PruneOrders::on_decided(std::uint64_t cookie, LimitCode code) {
       return propose(std::move(change));
     }
     code = LimitCode::PruneUnproven;  // The gate has judged another principal.
-  }
-  if (code == LimitCode::Applied && change.command.kind != LimitKind::CancelPrune) {
-    log_warning(LogComponent::Node,
-                "{} has {} to prune the ledger: gcoordctl ledger prune --pending",
-                shown(change.command.who),
-                change.command.kind == LimitKind::OrderPrune ? "ordered" : "confirmed an order");
   }
   end(change, code);
 }

@@ -4,7 +4,9 @@
 // While rights are checked, what prunes a ledger takes an order that a second principal has
 // confirmed or whose delay has passed (docs/adr/0150). The orders are part of the table of limits,
 // so all nodes have them; the leader of shard 0 takes changes. Each node goes by its own clock and
-// its own delay. One thread, the node's loop.
+// its own delay, and waits from when it first saw an order, since the clock of the leader that took
+// it may be behind. What was on the node's disk at its start waits from when it was ordered, unless
+// the log shows that this was no true time. One thread, the node's loop.
 #pragma once
 
 #include "protocol/ledger/order_messages.h"
@@ -33,6 +35,8 @@ class PruneOrders {
   static constexpr std::size_t kChangesMax = 16;  // Under way.
   // So often a change is proposed anew, when other changes of the table were faster.
   static constexpr int kAttemptsMax = 8;
+  // The clock of a leader that takes an order may be so far behind the times in its log.
+  static constexpr std::uint64_t kClockSlackMs = 5'000;
 
   // All outlive it.
   struct Environment {
@@ -40,6 +44,8 @@ class PruneOrders {
     const LimitsMachine& machine;
     protocol::ReplySink& replies;
     std::function<bool()> all_guard;  // Whether all nodes have Feature::Safeguards.
+    // Whether rights are checked: else nobody is told from anybody, and no order is taken.
+    std::function<bool()> rights_on;
     std::function<std::uint64_t()> wall_ms;
     // The principal that the connection has proven; empty: none.
     std::function<std::string(protocol::ConnectionId)> proven;
@@ -47,7 +53,7 @@ class PruneOrders {
     std::uint64_t delay_ms = 0;
   };
 
-  explicit PruneOrders(Environment environment) : environment_(std::move(environment)) {}
+  explicit PruneOrders(Environment environment);
 
   PruneOrders(const PruneOrders&) = delete;
   PruneOrders& operator=(const PruneOrders&) = delete;
@@ -60,7 +66,8 @@ class PruneOrders {
   // OK for a pruning that an order permits now; PruneNotOrdered, or PruneWaits.
   Status permits(const protocol::LedgerPrune& order) const;
 
-  // Calls of LimitsListener that concern these.
+  // Calls of LimitsListener that concern these. Orders that come, are confirmed or go are logged.
+  void on_limits();
   void on_decided(std::uint64_t cookie, security::LimitCode code);
   void on_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint);
 
@@ -74,14 +81,25 @@ class PruneOrders {
     int attempts = 0;
   };
 
+  // An order as the last call of on_limits() left it.
+  struct Seen {
+    security::PruneOrder order;
+    std::uint64_t since_ms = 0;  // By this node's clock; 0: since it was ordered.
+  };
+
+  using SeenOrders = std::map<security::PruneBounds, Seen>;
+
+  Seen see(const security::PruneBounds& bounds, const security::PruneOrder& order) const;
   void change(const Asker& asker, const protocol::PruneOrdersQuery& query);
-  Status check() const;
+  Status check(const security::LimitCommand& command) const;
   void complete(security::LimitCommand& command, protocol::ConnectionId connection) const;
   void propose(Change change);
   void answer(const Asker& asker) const;
   void end(const Change& change, security::LimitCode code) const;
 
   Environment environment_;
+  LogIndex on_disk_;  // The end of shard 0's log when this node started.
+  SeenOrders seen_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
   LimitsCookies cookies_{LimitsProposer::Prunes};
 };

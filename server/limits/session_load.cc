@@ -23,4 +23,14 @@ SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
   return load;
 }
 
+std::uint32_t session_ttl_ms(const locks::LockCpu& locks, SessionId session, ShardId shard) {
+  for (const sessions::Registration& each : locks.clock().registrations_of(session)) {
+    const locks::SessionRecord& record = locks.tables().sessions[each.row];
+    if (each.shard == shard && record.phase == locks::SessionPhase::Live) {
+      return each.ttl_ms;
+    }
+  }
+  return 0;
+}
+
 }  // namespace gcoord::server

@@ -17,4 +17,7 @@ struct SessionLoad {
 
 SessionLoad session_load(const locks::LockCpu& locks, SessionId session);
 
+// The TTL by which a shard has the session that lives there; 0: it does not.
+std::uint32_t session_ttl_ms(const locks::LockCpu& locks, SessionId session, ShardId shard);
+
 }  // namespace gcoord::server

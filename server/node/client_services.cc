@@ -29,10 +29,13 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
               {limits_environment(),
                judge_environment(),
                environment_.metrics,
-               environment_.options.ledger_prune_delay_ms}),
+               environment_.options.ledger_prune_delay_ms,
+               [this] { return gate_.requests.on(); }}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
+  gate_.requests.set_all_guard(
+      [this] { return environment_.service.all_have(protocol::Feature::Safeguards); });
   roles_.begin(stand_at_start());
   environment_.service.set_tap(&watches_);
   environment_.service.set_wait_judge(&gate_.waits);
@@ -217,6 +220,14 @@ LimitJudge::Environment ClientServices::judge_environment() {
       .clients = environment_.replies,
       .load =
           [this](SessionId session) { return session_load(environment_.service.locks(), session); },
+      .session_ttl_ms =
+          [this](const protocol::RequestSlot& slot, std::string_view name) {
+            const bool moved = slot.has(protocol::RequestFlag::Moved);
+            return session_ttl_ms(environment_.service.locks(),
+                                  SessionId{slot.session},
+                                  moved ? ShardId{slot.shard}
+                                        : shard_of(hash_name(name), environment_.options.shards));
+          },
       .now_us = [this] { return environment_.service.now_us(); },
       .wall_ms = wall_ms,
       .defaults = defaults};

@@ -1,5 +1,6 @@
 // Changes of users and roles by the client library.
 #include "protocol/access/messages.h"
+#include "protocol/limits/messages.h"
 #include "protocol/lock_messages.h"
 #include "tests/client/client_fixture.h"
 
@@ -66,6 +67,28 @@ TEST_F(AccessClientTest, WhoWaitsForItIsToldWhenTheClientEndsMeanwhile) {
     }
   }
   EXPECT_EQ(told_.wait_for(1)[0].status().detail(), 4010u);
+}
+
+// It would answer that the request cannot be read, and of an earlier leader that says nothing.
+TEST_F(AccessClientTest, ALimitThatAnEarlierReleaseCannotReadIsNotSent) {
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    cluster_.deny(NodeId{node}, protocol::Feature::Safeguards);
+  }
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::LimitsChange) {
+      return friendly_reply(request);
+    }
+    FakeReply reply = ok_reply(request);
+    reply.payload = protocol::text_of(protocol::encode_limits_answer({.epoch = 1}));
+    return reply;
+  });
+  Client client = connect_in_time();
+  LimitsChange limits{.action = LimitsAction::Set, .limit = {.name = "bob", .sessions = 3}};
+  EXPECT_TRUE(client.change_limits(limits).ok());
+  limits.limit.session_ttl_ms_max = 5'000;
+  EXPECT_EQ(client.change_limits(limits).status().detail(),
+            static_cast<std::uint32_t>(protocol::ErrorCode::SafeguardsNotReady));
+  EXPECT_EQ(cluster_.requests(RequestKind::LimitsChange).size(), 1u);
 }
 
 }  // namespace

@@ -89,6 +89,10 @@ typedef struct gcoord_limits_change {
   uint64_t epoch;        // Change this epoch only; 0: whichever is the newest.
   bool dry_run;          // Judge it, and change nothing.
   const char* who;       // For the ledger, where the connection proves nobody.
+  // Of `limit`: the longest TTL of its sessions, 100 to 86,400,000 ms; 0: no limit. A set limit has
+  // the whole row's place, so without it one that was there is gone. GC6746 while a node does not
+  // know it. Not in the first version of this structure.
+  uint32_t session_ttl_ms_max;
 } gcoord_limits_change;
 
 // A query. To be filled by gcoord_limits_query_init, then changed.
@@ -112,8 +116,12 @@ typedef struct gcoord_limits_facts {
   bool more;  // Rows behind the last one were left out.
 } gcoord_limits_facts;
 
-// Fills a change: setting a limit of a principal without a name. NULL is ignored.
+// Fills a change: setting a limit of a principal without a name. NULL is ignored. The macro passes
+// the size that the program was compiled with, as for gcoord_client_options_init.
 GCOORD_API void gcoord_limits_change_init(gcoord_limits_change* change);
+GCOORD_API void gcoord_limits_change_init_as(gcoord_limits_change* change, size_t struct_bytes);
+#define gcoord_limits_change_init(change) \
+  gcoord_limits_change_init_as((change), sizeof(gcoord_limits_change))
 
 // Fills a query: limits, from the first one on, from the leader. NULL is ignored.
 GCOORD_API void gcoord_limits_query_init(gcoord_limits_query* query);
@@ -162,6 +170,9 @@ GCOORD_API gcoord_limits_facts gcoord_limits_report_facts(const gcoord_limits_re
 GCOORD_API size_t gcoord_limits_report_limits(const gcoord_limits_report* report);
 GCOORD_API gcoord_limit gcoord_limits_report_limit(const gcoord_limits_report* report,
                                                    size_t index);
+// Of the same row: the longest TTL of its sessions; 0: no limit.
+GCOORD_API uint32_t gcoord_limits_report_session_ttl_ms_max(const gcoord_limits_report* report,
+                                                            size_t index);
 GCOORD_API size_t gcoord_limits_report_denials(const gcoord_limits_report* report);
 GCOORD_API gcoord_denial gcoord_limits_report_denial(const gcoord_limits_report* report,
                                                      size_t index);

@@ -3,7 +3,7 @@
 import ctypes
 import enum
 from concurrent.futures import Future
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass
 from typing import Optional
 
@@ -33,6 +33,7 @@ class Limit:
     waiters: int = 0  # Its requests that wait for locks.
     watches: int = 0
     bytes: int = 0  # Of replies that a node keeps because its clients do not read.
+    session_ttl_max: float = 0.0  # The longest TTL of its sessions in seconds, 0.1 to 86,400 (GC6745, GC6746).
 
 
 class DenialScope(enum.IntEnum):
@@ -81,7 +82,7 @@ class _Denial(lib.Fields):
 class _Change(lib.Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("action", c_int32), ("limit", _Limit), ("denial", _Denial), ("duration_ms", c_uint64),
-        ("epoch", c_uint64), ("dry_run", c_bool), ("who", c_char_p),
+        ("epoch", c_uint64), ("dry_run", c_bool), ("who", c_char_p), ("session_ttl_ms_max", c_uint32),
     ]
 
 
@@ -99,7 +100,7 @@ _ERROR = POINTER(lib.Error)
 
 # Before the library is loaded, which is at the first call.
 lib._FUNCTIONS.update({
-    "gcoord_limits_change_init": (None, [POINTER(_Change)]),
+    "gcoord_limits_change_init_as": (None, [POINTER(_Change), c_size_t]),
     "gcoord_limits_query_init": (None, [POINTER(_Query)]),
     "gcoord_limits": (c_int32, [_HANDLE, POINTER(_Query), POINTER(c_void_p), _ERROR]),
     "gcoord_limits_async": (c_int32, [_HANDLE, POINTER(_Query), lib.HandleCallback, c_void_p, _ERROR]),
@@ -109,14 +110,15 @@ lib._FUNCTIONS.update({
     "gcoord_limits_report_facts": (_Facts, [_HANDLE]),
     "gcoord_limits_report_limits": (c_size_t, [_HANDLE]),
     "gcoord_limits_report_limit": (_Limit, [_HANDLE, c_size_t]),
+    "gcoord_limits_report_session_ttl_ms_max": (c_uint32, [_HANDLE, c_size_t]),
     "gcoord_limits_report_denials": (c_size_t, [_HANDLE]),
     "gcoord_limits_report_denial": (_Denial, [_HANDLE, c_size_t]),
 })
 
 
-def _limit(row: _Limit) -> Limit:
+def _limit(row: _Limit, session_ttl_ms_max: int) -> Limit:
     return Limit(LimitScope(row.scope), lib.said(row.name), row.rate, row.burst, row.connections, row.sessions, row.locks,
-                 row.waiters, row.watches, row.bytes)
+                 row.waiters, row.watches, row.bytes, session_ttl_ms_max / 1000)
 
 
 def _denial(row: _Denial) -> Denial:
@@ -128,7 +130,8 @@ def _taken(handle: Optional[int]) -> LimitsReport:
     library = lib.library()
     try:
         facts = library.gcoord_limits_report_facts(handle)
-        limits = [_limit(library.gcoord_limits_report_limit(handle, k))
+        limits = [_limit(library.gcoord_limits_report_limit(handle, k),
+                         library.gcoord_limits_report_session_ttl_ms_max(handle, k))
                   for k in range(library.gcoord_limits_report_limits(handle))]
         denials = [_denial(library.gcoord_limits_report_denial(handle, k))
                    for k in range(library.gcoord_limits_report_denials(handle))]
@@ -147,11 +150,13 @@ def _query(denials: bool, after_scope: int, after_name: str, node_id: int) -> _Q
 
 def _change(action: LimitsAction, limit: Optional[Limit], denial: Optional[Denial], duration: float) -> _Change:
     change = _Change()
-    lib.library().gcoord_limits_change_init(byref(change))
+    lib.library().gcoord_limits_change_init_as(byref(change), sizeof(change))
     change.action, change.duration_ms = action, max(0, lib.milliseconds(duration))
     if limit is not None:
         change.limit = _Limit(limit.scope, lib.text(limit.name), limit.rate, limit.burst, limit.connections,
                               limit.sessions, limit.locks, limit.waiters, limit.watches, limit.bytes)
+        ttl_ms = lib.milliseconds(limit.session_ttl_max)
+        change.session_ttl_ms_max = ttl_ms if 0 <= ttl_ms < 2 ** 32 else 1  # Which nodes refuse.
     if denial is not None:
         change.denial = _Denial(denial.scope, lib.text(denial.name), 0, lib.text(denial.reason, "reason"))
     return change

@@ -281,6 +281,7 @@ TEST_F(LibrariesTrustTest, CSetsLimitsAndDenies) {
   change.limit.name = "bob";
   change.limit.rate = 100;
   change.limit.burst = 200;
+  change.session_ttl_ms_max = 20'000;
   gcoord_limits_report* report = nullptr;
   ASSERT_EQ(gcoord_change_limits(admin, &change, &report, &error), GCOORD_OK) << error.message;
   EXPECT_EQ(gcoord_limits_report_facts(report).limit_count, 1u);
@@ -298,6 +299,8 @@ TEST_F(LibrariesTrustTest, CSetsLimitsAndDenies) {
   ASSERT_EQ(gcoord_limits_report_limits(report), 1u);
   EXPECT_STREQ(gcoord_limits_report_limit(report, 0).name, "bob");
   EXPECT_EQ(gcoord_limits_report_limit(report, 0).rate, 100u);
+  EXPECT_EQ(gcoord_limits_report_session_ttl_ms_max(report, 0), 20'000u);
+  EXPECT_EQ(gcoord_limits_report_session_ttl_ms_max(report, 1), 0u);
   gcoord_limits_report_free(report);
   query.denials = true;
   ASSERT_EQ(gcoord_limits(admin, &query, &report, &error), GCOORD_OK) << error.message;

@@ -203,5 +203,27 @@ TEST_F(LoginRenewalTest, ALateAnswerIsTakenForTheTokenThatItIsAbout) {
   EXPECT_EQ(client.statistics().reconnects, 0u);
 }
 
+// It says nothing of the token that the node has no place now: nodes are left alone for 30 s after
+// a login that they refuse, which ends sessions.
+TEST_F(LoginRenewalTest, ANodeThatHasNoPlaceIsTriedAgainBeforeLong) {
+  Client client = connect_as_bob();
+  refusal_ = ErrorCode::ConnectionsExhausted;
+  cluster_.stop_node(NodeId{1});
+  settle_until(client, [](const ClientStatistics& counted) { return counted.reconnects > 0; });
+  cluster_.start_node(NodeId{1});
+  advance_until(client, std::chrono::seconds{1}, [this](const ClientStatistics&) {
+    return cluster_.requests(RequestKind::Authenticate).size() > logins_;
+  });
+  while (cluster_.is_connected(NodeId{1})) {
+    std::this_thread::yield();
+  }
+  static_cast<void>(client.statistics());  // Its thread is behind the refusal now.
+  refusal_ = ErrorCode::None;
+  static_cast<void>(logins());
+  clock_->advance(std::chrono::seconds{20});
+  static_cast<void>(client.statistics());
+  EXPECT_EQ(nodes_of(logins(1)), std::vector<NodeId>{NodeId{1}});
+}
+
 }  // namespace
 }  // namespace gcoord::client

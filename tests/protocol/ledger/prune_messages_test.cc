@@ -46,6 +46,13 @@ TEST(LedgerMessages, WhatAsksForNothingOrForWhatCannotBeIsRefused) {
   EXPECT_EQ(refusal_of({.shard = kAllShards, .entries = 5}), 0u);
 }
 
+TEST(LedgerMessages, AnOrderAsTextNamesItsLogAndItsBounds) {
+  EXPECT_EQ(prune_text({.shard = kAllShards, .entries = 1'000, .age_ms = 5}),
+            "all shards, entries 1000, age_ms 5");
+  EXPECT_EQ(prune_text({.shard = 3, .below = 700, .bytes = 9}), "shard 3, below 700, bytes 9");
+  EXPECT_EQ(prune_text({.log = LedgerLog::Cluster, .below = 5}), "the cluster log, below 5");
+}
+
 TEST(LedgerMessages, AReportIsReadBackAndNoPartOfItIsOne) {
   const auto bytes = encode_ledger_pruned({.logs = 1, .entries = 2, .kept = 3, .damaged = 4});
   const auto report = decode_ledger_pruned(bytes);

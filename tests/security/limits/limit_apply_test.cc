@@ -190,6 +190,14 @@ TEST_F(LimitApplyTest, AnOrderToPruneTakesTwoPersonsThatAreProven) {
   now_ms_ += kPruneOrderMs;
   EXPECT_EQ(set(LimitScope::Principal, "bob", {.locks = 1}), LimitCode::Applied);
   EXPECT_TRUE(state_.table().prunes.empty()) << "it has ended";
+  // One that has ended can be removed, and not confirmed.
+  ASSERT_EQ(prune(LimitKind::OrderPrune, "ann"), LimitCode::Applied);
+  now_ms_ += kPruneOrderMs;
+  EXPECT_EQ(prune(LimitKind::ConfirmPrune, "bob"), LimitCode::PruneUnknown);
+  EXPECT_EQ(prune(LimitKind::CancelPrune, ""), LimitCode::PruneUnproven);
+  EXPECT_EQ(state_.table().prunes.size(), 1u);
+  EXPECT_EQ(prune(LimitKind::CancelPrune, "cid"), LimitCode::Applied);
+  EXPECT_TRUE(state_.table().prunes.empty());
 }
 
 TEST_F(LimitApplyTest, OrdersToPruneAreBounded) {

@@ -474,8 +474,13 @@ TEST(RoleTable, NamesTheRolesThatLostTheChoiceOfSessionsIds) {
   table.roles["all"] = role(kAllRights);
   table.roles["locks"] = role(bit_of(Right::LockAcquire), "jobs/");
   table.roles["readers"] = role(bit_of(Right::SessionReadAll));
+  table.roles["by another"] = Role{.grants = {}, .includes = {"readers"}};
+  table.roles["choosers"] = role(bit_of(Right::SessionChoose));
+  table.roles["both"] = Role{.grants = {}, .includes = {"choosers", "readers"}};
+  table.roles["with root"] = role(bit_of(Right::SessionReadAll));
+  table.roles["with root"].includes = {std::string{kRootRole}};
   EXPECT_EQ(roles_that_chose_sessions(table),
-            (std::vector<std::string_view>{"admins of before", "readers"}));
+            (std::vector<std::string_view>{"admins of before", "by another", "readers"}));
   EXPECT_EQ(kAllRights & ~kEarlierRights, bit_of(Right::SessionChoose));
 }
 

@@ -268,6 +268,62 @@ TEST_P(FrontEndTlsTest, AStoppingNodeEndsTheSessionInOrder) {
   EXPECT_TRUE(client.tls->failure().ok()) << client.tls->failure().to_string();
 }
 
+// Rights are checked, and root is an operator.
+class RootOperates final : public ReplyFilter {
+ public:
+  explicit RootOperates(const FrontEnd& frontend) : frontend_(frontend) {}
+
+  std::optional<std::vector<std::byte>> masked(protocol::ConnectionId,
+                                               const protocol::ReplySlot&,
+                                               std::span<const std::byte>) override {
+    return std::nullopt;
+  }
+
+  bool lists(protocol::ConnectionId, std::string_view) override { return true; }
+
+  bool proven_only() const override { return true; }
+
+  bool is_operator(protocol::ConnectionId connection) override {
+    return frontend_.principal(connection).name == "root";
+  }
+
+ private:
+  const FrontEnd& frontend_;
+};
+
+// There is one such place at a time, so the second operator gets it because the first has settled.
+TEST_P(FrontEndTlsTest, ACertificateSettlesAPlaceThatIsKeptForOperatorsAtHello) {
+  set_mode(TlsMode::Required, true);
+  FrontEndOptions options;
+  options.limits = {.connections_max = 64, .source_connections_max = 2};
+  start(options);
+  RootOperates filter{*frontend_};
+  frontend_->set_filter(filter);
+  const auto connect_as = [this](const std::string& user) {
+    write_certificate(
+        files_.folder(),
+        "client",
+        files_.authority.issue({.common_name = user, .names = {"URI:gcoord://77/user/" + user}}));
+    return connect_tls(files_.client_files());
+  };
+  std::vector<RawClient> clients;
+  clients.reserve(5);
+  for (const char* user : {"bob", "bob", "root", "root"}) {
+    clients.push_back(connect_as(user));
+    ASSERT_TRUE(welcome(clients.back(), builder_)) << user;
+    EXPECT_EQ(clients.back().replies[0].code, StatusCode::Ok) << user;
+  }
+  clients.push_back(connect_as("bob"));
+  ASSERT_TRUE(welcome(clients.back(), builder_));
+  EXPECT_EQ(clients.back().replies[0].detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::ConnectionsExhausted));
+  EXPECT_TRUE(closed(clients.back()));
+  EXPECT_EQ(closed_count("full"), 1u);
+  frontend_->sweep(1'000);
+  frontend_->sweep(7'000);
+  EXPECT_EQ(frontend_->connection_count(), 4u) << "none of them has to prove anything any more";
+}
+
 INSTANTIATE_TEST_SUITE_P(FrontEndTls, FrontEndTlsTest, every_io(), io_name);
 
 }  // namespace

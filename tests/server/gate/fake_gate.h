@@ -69,6 +69,7 @@ struct FakeGate {
                     },
                 .now_ms = [this] { return now_ms; },
                 .reidentified = [this] { return reidentified; }});
+    gate.set_all_guard([this] { return all_guard; });
   }
 
   // The user's one role, which has these rights below the prefix and those of sessions.
@@ -101,6 +102,7 @@ struct FakeGate {
   MetricsRegistry metrics;
   security::AccessTable table;
   bool confirmed = true;
+  bool all_guard = true;
   RolesStand stand = RolesStand::Known;
   std::set<std::pair<std::uint64_t, std::uint64_t>> own;
   std::uint64_t now_ms = 1;

@@ -2,6 +2,7 @@
 #include "server/gate/request_gate.h"
 
 #include "protocol/error_codes.h"
+#include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
 #include "server/gate/reply_gate.h"
 #include "tests/server/gate/fake_gate.h"
@@ -216,6 +217,30 @@ TEST_F(RequestGateTest, ATokenIsNoProofOfASession) {
   EXPECT_TRUE(release());
 }
 
+// The right to choose comes with a release: nobody has it before all nodes know it.
+TEST_F(RequestGateTest, WhoReadsAllSessionsChoosesIdsUntilAllNodesKnowTheRightToChoose) {
+  const auto grants = [this](std::uint64_t id) {
+    RequestSlot slot;
+    slot.kind = RequestKind::SessionGrant;
+    slot.request_id = 5;
+    slot.session = id;
+    return bench_.gate.pass(kAnn, slot, {});
+  };
+  bench_.grant("ann", "", {Right::SessionOpen, Right::SessionReadAll});
+  EXPECT_TRUE(grants(protocol::kSessionIdChosenEnd));
+  EXPECT_FALSE(grants(77));
+  EXPECT_NE(answered_text().find("session.choose"), std::string::npos);
+  bench_.all_guard = false;
+  EXPECT_TRUE(grants(77));
+  bench_.grant("ann", "", {Right::SessionOpen});
+  EXPECT_FALSE(grants(77)) << "who may not read them could not choose before";
+  bench_.grant("ann", "", {Right::SessionReadAll});
+  EXPECT_FALSE(grants(77)) << "it opens a session";
+  bench_.all_guard = true;
+  bench_.grant("ann", "", {Right::SessionOpen, Right::SessionChoose});
+  EXPECT_TRUE(grants(77));
+}
+
 TEST_F(RequestGateTest, RefusalsOfManyNamesAreFewLines) {
   testing::internal::CaptureStdout();
   for (int k = 0; k < 1'000; ++k) {
@@ -277,6 +302,26 @@ TEST_F(RequestGateTest, RepliesAreMaskedByTheRightsOfTheirMoment) {
   bench_.table.enabled = false;
   EXPECT_EQ(rows_shown(), 2u);
   EXPECT_TRUE(replies.lists(kAnn, "payroll/1"));
+}
+
+TEST_F(RequestGateTest, AnOperatorIsWhoRunsTheClusterItsMembersOrItsUsers) {
+  ReplyGate replies(bench_.gate);
+  for (const Right right : {Right::ClusterAdmin, Right::MemberAdmin, Right::AuthAdmin}) {
+    bench_.grant("ann", "", {right});
+    EXPECT_TRUE(replies.is_operator(kAnn)) << security::right_name(right);
+    EXPECT_FALSE(replies.is_operator(kNobody));
+    bench_.grant("ann", "jobs/", {right});
+    EXPECT_FALSE(replies.is_operator(kAnn)) << "over some names only";
+  }
+  security::Role role;
+  role.grants.push_back({.rights = security::kAllRights & ~bit_of(Right::ClusterAdmin) &
+                                   ~bit_of(Right::MemberAdmin) & ~bit_of(Right::AuthAdmin)});
+  bench_.table.roles["ann"] = role;
+  ++bench_.table.epoch;
+  EXPECT_FALSE(replies.is_operator(kAnn)) << "all others together are not enough";
+  bench_.grant("ann", "", {Right::AuthAdmin});
+  bench_.table.enabled = false;
+  EXPECT_FALSE(replies.is_operator(kAnn)) << "rights are not checked";
 }
 
 }  // namespace

@@ -128,8 +128,13 @@ class LimitJudgeTest : public testing::Test {
   std::uint64_t session_ = 0;
   std::uint16_t flags_ = 0;
   std::uint32_t ttl_ms_ = 0;
+  std::map<std::pair<std::uint64_t, std::string>, std::uint32_t> ttls_of_names_;
   LimitJudge judge_{{.clients = clients_,
                      .load = [this](SessionId session) { return loads_[session.value]; },
+                     .session_ttl_ms =
+                         [this](const protocol::RequestSlot& slot, std::string_view name) {
+                           return ttls_of_names_[{slot.session, std::string{name}}];
+                         },
                      .now_us = [this] { return now_us_; },
                      .wall_ms = [this] { return wall_ms_; },
                      .defaults = {.connections = 3, .sessions = 2}},
@@ -285,11 +290,28 @@ TEST_F(LimitJudgeTest, NoRequestRegistersASessionWithALongerTtlThanItsIdentityMa
     EXPECT_TRUE(pass(2, kind, "a")) << protocol::request_kind_name(kind);
   }
   EXPECT_NE(clients_.text.find("30000 ms"), std::string::npos) << clients_.text;
-  EXPECT_EQ(limited("session_ttl"), 7u);
+  EXPECT_EQ(limited("session_ttl_ms_max"), 7u);
   for (const RequestKind kind :
        {RequestKind::KeepAlive, RequestKind::LockRelease, RequestKind::CloseSession}) {
     EXPECT_TRUE(pass(1, kind, "a")) << protocol::request_kind_name(kind);
   }
+}
+
+// It may be granted, and the answer lost, before the limit came.
+TEST_F(LimitJudgeTest, WhatAShardHasByALongerTtlAlreadyIsAskedForAgain) {
+  connect(1, "ann");
+  set(LimitScope::Principal, "ann", {.session_ttl_ms = 5'000});
+  session_ = 100;
+  ttls_of_names_[{100, "a"}] = 20'000;
+  ttl_ms_ = 20'000;
+  EXPECT_TRUE(pass(1, RequestKind::LockAcquire, "a"));
+  EXPECT_FALSE(pass(1, RequestKind::SessionGrant, "a"));
+  EXPECT_FALSE(pass(1, RequestKind::LockAcquire, "b")) << "another shard would have it anew";
+  ttl_ms_ = 20'001;
+  EXPECT_FALSE(pass(1, RequestKind::LockAcquire, "a")) << "longer than that";
+  ttl_ms_ = 20'000;
+  session_ = 101;
+  EXPECT_FALSE(pass(1, RequestKind::LockAcquire, "a"));
 }
 
 TEST_F(LimitJudgeTest, ALimitOfTheTtlOfEachIsOfNobodyToo) {

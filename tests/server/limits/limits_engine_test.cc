@@ -31,7 +31,10 @@ class LimitsEngineTest : public testing::Test {
  protected:
   // Around one node's engine: its machine, which tells the requests what was decided.
   struct Around final : LimitsListener {
-    void on_limits() override { ++tables; }
+    void on_limits() override {
+      ++tables;
+      prunes->on_limits();
+    }
 
     void on_limits_decided(std::uint64_t cookie, security::LimitCode code) override {
       requests->on_decided(cookie, code);
@@ -49,6 +52,7 @@ class LimitsEngineTest : public testing::Test {
     LastAnswer replies;
     DenialSubject self;
     int tables = 0;
+    std::uint64_t ahead_ms = 0;  // Its clock, of the others'.
   };
 
   LimitsEngineTest() : around_(kNodes + 1), cluster_(kNodes, kShards) {
@@ -81,7 +85,8 @@ class LimitsEngineTest : public testing::Test {
                                  .machine = *around.machine,
                                  .replies = around.replies,
                                  .all_guard = [this] { return all_guard_; },
-                                 .wall_ms = [this] { return now_ms_; },
+                                 .rights_on = [this] { return rights_on_; },
+                                 .wall_ms = [this, &around] { return now_ms_ + around.ahead_ms; },
                                  .proven = [this](protocol::ConnectionId) { return pruner_; },
                                  .delay_ms = kDelayMs});
     around.machine->set_listener(&around);
@@ -193,6 +198,7 @@ class LimitsEngineTest : public testing::Test {
   std::vector<Around> around_;
   bool all_have_ = true;
   bool all_guard_ = true;
+  bool rights_on_ = true;
   std::string pruner_;
   std::uint64_t now_ms_ = kNow;
   EngineCluster cluster_;
@@ -263,6 +269,59 @@ TEST_F(LimitsEngineTest, APruneTakesASecondPersonOrADelay) {
   hidden.command.number = ++numbers_;
   hidden.command.prune.entries = 5;
   EXPECT_EQ(change(hidden).error(), ErrorCode::PayloadMalformed);
+}
+
+// Else one person alone would prune at once.
+TEST_F(LimitsEngineTest, AnOrderOfALeaderWhoseClockIsBehindWaitsAllTheSame) {
+  using protocol::PruneOrderAction;
+  start_all();
+  const std::uint32_t behind = leader();
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    around_[id].ahead_ms = id == behind ? 0 : 3 * kDelayMs;
+  }
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  now_ms_ += kDelayMs - 1;
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  now_ms_ += 1;
+  EXPECT_EQ(permitted(), ErrorCode::None);
+}
+
+TEST_F(LimitsEngineTest, ARestartDoesNotBeginTheWaitOfAnOrderAnew) {
+  using protocol::PruneOrderAction;
+  start_all();
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  await_epoch(1);
+  const std::uint32_t away = leader() % kNodes + 1;
+  stop(away);
+  now_ms_ += kDelayMs;
+  start(away);
+  await_epoch(1);
+  EXPECT_EQ(permitted(), ErrorCode::None);
+}
+
+// What comes behind the time of an entry before it was ordered by a clock that was behind.
+TEST_F(LimitsEngineTest, ALeaderWhoseClockIsBehindItsLogTakesNoOrder) {
+  using protocol::PruneOrderAction;
+  start_all();
+  EXPECT_EQ(change(set("bob", 3)).error(), ErrorCode::None);
+  now_ms_ -= PruneOrders::kClockSlackMs + 1;
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::PruneOrderRefused);
+  now_ms_ += 1;
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+}
+
+// Nobody is told from anybody else then, and the orders would count once rights are checked.
+TEST_F(LimitsEngineTest, WhileRightsAreOffOrdersAreCancelledAndNeitherMadeNorConfirmed) {
+  using protocol::PruneOrderAction;
+  start_all();
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  rights_on_ = false;
+  EXPECT_EQ(prune(PruneOrderAction::Confirm, "bob"), ErrorCode::PruneOrderRefused);
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  EXPECT_EQ(prune(PruneOrderAction::Cancel, "bob"), ErrorCode::None);
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::PruneOrderRefused);
+  EXPECT_EQ(permitted(), ErrorCode::PruneNotOrdered);
 }
 
 TEST_F(LimitsEngineTest, ADenialEndsByItselfAndNobodyDeniesHimself) {

@@ -137,7 +137,7 @@ class Users(TrustTest):
 class Limiting(TrustTest):
     def test_limits_are_set_listed_and_removed(self):
         change = self.admin.change_limits
-        limit = Limit(LimitScope.PRINCIPAL, "bob", rate=1000, burst=2000, sessions=7)
+        limit = Limit(LimitScope.PRINCIPAL, "bob", rate=1000, burst=2000, sessions=7, session_ttl_max=20.0)
         before = self.admin.limits().epoch
         self.assertEqual(change(LimitsAction.SET, limit=limit).epoch, before + 1)
         self.assertEqual(self.admin.limits().limits, [limit])

@@ -20,7 +20,7 @@ TurnLane::TurnLane(const Environment& environment,
                    const consensus::RowMap& row_map)
     : calls(environment.service, environment.options.trace, environment.reading),
       rows(std::move(stepper), row_map, environment.lane_count),
-      outflow(environment.options.peers, rows.log, environment.metrics),
+      outflow(environment.options.peers, rows.log, environment.metrics, environment.options.votes),
       readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
                   environment.registry),

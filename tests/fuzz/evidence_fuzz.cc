@@ -69,7 +69,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byt
   }
   const std::string_view text{reinterpret_cast<const char*>(bytes), byte_count};
   if (const auto evidence = parse_evidence(text); evidence.ok()) {
-    GCOORD_ASSERT(text == evidence_text());  // Nobody here has another key that signed twice.
+    // Nobody here has another key, so it can name another of the three votes and nothing else.
+    GCOORD_ASSERT(print_evidence(evidence.value()) == text);
+    GCOORD_ASSERT(evidence.value().shown.voter == NodeId{3});
+    GCOORD_ASSERT(evidence.value().statements[0] == statement_for(NodeId{1}));
   }
   return 0;
 }

@@ -64,7 +64,7 @@ enum class Feature : std::uint64_t {
   // (security/limits/command.h), and grants of rights from session.choose on
   // (security/roles/rights.h).
   Safeguards = 274877906944,
-  // Between nodes: signatures under granted votes (server/evidence/vote_message.h).
+  // Between nodes: signatures under granted votes (server/evidence/message.h).
   VoteSignatures = 549755813888,
   Audit = 1073741824,   // SessionDescribe, HolderDescribe; between nodes: entries that say who.
   Limits = 2147483648,  // LimitsGet, LimitsChange; between nodes: entries of limits and denials.

@@ -62,9 +62,8 @@ Status check_pair(const VoteStatement& a, const VoteStatement& b, const VoteGran
   if (a.candidate == b.candidate) {
     return unproven("both are for one candidate");
   }
-  return a.grants_vote(of) && b.grants_vote(of)
-             ? Status{}
-             : unproven("they are not about one shard and term");
+  return a.grants_vote(of) && b.grants_vote(of) ? Status{}
+                                                : unproven("they are not about one shard and term");
 }
 
 }  // namespace

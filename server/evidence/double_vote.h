@@ -14,7 +14,7 @@
 //   term 5
 //   candidates 1 2
 //   key NAME+HASH+BASE64         of the voter, as a verifier key (ledger/notes/note_key.h)
-//   statement BASE64             vote_statement.h, for the first candidate
+//   statement BASE64             statement.h, for the first candidate
 //   statement BASE64             for the second one
 //
 // The lower candidate comes first. Hostile text is bounded before it is decoded. Pure; thread-safe.
@@ -22,7 +22,7 @@
 
 #include "common/status.h"
 #include "ledger/notes/note_key.h"
-#include "server/evidence/vote_statement.h"
+#include "server/evidence/statement.h"
 
 #include <array>
 #include <cstddef>

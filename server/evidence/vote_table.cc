@@ -27,7 +27,7 @@ VoteTable::Added VoteTable::add(const VoteStatement& statement, std::span<const 
   kept.voter = statement.voter;
   Added added;
   for (const VoteGrant& grant : statement.grants) {
-    kept.uses += put(number, statement.voter, grant, added.rivals) ? 1 : 0;
+    kept.uses += put(number, grant, added.rivals) ? 1 : 0;
   }
   if (kept.uses == 0) {
     statements_.erase(number);
@@ -46,8 +46,7 @@ VoteTable::Added VoteTable::add(const VoteStatement& statement, std::span<const 
 
 // The newest statement stays: it is far below both bounds.
 void VoteTable::keep_bounds(NodeId voter) {
-  while (voters_[voter].bytes > options_.voter_bytes_max &&
-         voters_[voter].statements.size() > 1) {
+  while (voters_[voter].bytes > options_.voter_bytes_max && voters_[voter].statements.size() > 1) {
     forget(*voters_[voter].statements.begin());
   }
   while (bytes_ > options_.bytes_max && statements_.size() > 1) {
@@ -56,10 +55,8 @@ void VoteTable::keep_bounds(NodeId voter) {
 }
 
 // Whether the vote is kept by this statement.
-bool VoteTable::put(Number number,
-                    NodeId voter,
-                    const VoteGrant& grant,
-                    std::vector<NodeId>& rivals) {
+bool VoteTable::put(Number number, const VoteGrant& grant, std::vector<NodeId>& rivals) {
+  const NodeId voter = statements_[number].voter;
   Row& row = row_for(grant.shard);
   auto* const end = row.votes.begin() + row.count;
   auto* vote = std::find_if(
@@ -88,10 +85,9 @@ bool VoteTable::put(Number number,
 
 bool VoteTable::holds(const VoteGrant& of) const {
   const Row* row = row_of(of.shard);
-  return row != nullptr &&
-         std::any_of(row->votes.begin(), row->votes.begin() + row->count, [&](const Vote& vote) {
-           return vote.term == of.term;
-         });
+  return row != nullptr && std::any_of(row->votes.begin(),
+                                       row->votes.begin() + row->count,
+                                       [&](const Vote& vote) { return vote.term == of.term; });
 }
 
 std::vector<VoteTable::Number> VoteTable::meet(const VoteGrant& of, NodeId rival) {

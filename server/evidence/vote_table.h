@@ -1,16 +1,16 @@
 // Table of the newest signed votes for this node, by shard.
 //
 // For each shard and voter it keeps the statement with the vote of the highest term, and for each
-// shard who else was met as candidate or leader last. Bounded: kVotersMax voters of a shard, at most
-// kRowsMax shards at once (a shard takes the row of another one beyond that), and bytes of
+// shard who else was met as candidate or leader last. Bounded: kVotersMax voters of a shard, at
+// most kRowsMax shards at once (a shard takes the row of another one beyond that), and bytes of
 // statements, in all and by voter, so that no voter drives out the statements of others; the oldest
 // go first. Nothing is allocated before the first statement or candidate. Statements are believed
-// only as far as their form; signatures are judged when two of them contradict (vote_watch.h). Pure;
-// one thread.
+// only as far as their form; signatures are judged when two of them contradict (vote_watch.h).
+// Pure; one thread.
 #pragma once
 
 #include "common/ids.h"
-#include "server/evidence/vote_statement.h"
+#include "server/evidence/statement.h"
 
 #include <array>
 #include <cstddef>
@@ -99,7 +99,7 @@ class VoteTable {
   Row& row_for(ShardId shard);
   const Row* row_of(ShardId shard) const;
   const Kept& kept(Number number) const;
-  bool put(Number number, NodeId voter, const VoteGrant& grant, std::vector<NodeId>& rivals);
+  bool put(Number number, const VoteGrant& grant, std::vector<NodeId>& rivals);
   void release(Number number);
   void forget(Number number);
   void erase(std::map<Number, Kept>::iterator kept);

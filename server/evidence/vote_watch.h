@@ -7,7 +7,7 @@
 //              shard and term, shows them to it; that one compares them with its own
 //
 // Signatures are checked only when two votes contradict each other. What is proven is stored
-// (evidence_store.h), counted once and logged; nothing else follows from it: no vote is taken back
+// (store.h), counted once and logged; nothing else follows from it: no vote is taken back
 // and no node stops. Peers are not trusted: what they send is bounded, dropped and counted. Until
 // start() it does nothing. One thread, the engine's; a proven double vote waits for the disk.
 #pragma once
@@ -16,9 +16,9 @@
 #include "common/ids.h"
 #include "ledger/notes/note_key.h"
 #include "server/evidence/event_budget.h"
-#include "server/evidence/evidence_store.h"
+#include "server/evidence/message.h"
 #include "server/evidence/metrics.h"
-#include "server/evidence/vote_message.h"
+#include "server/evidence/store.h"
 #include "server/evidence/vote_table.h"
 #include "server/interfaces/vote_observer.h"
 

@@ -20,7 +20,7 @@ TurnLane::TurnLane(const Environment& environment,
                    const consensus::RowMap& row_map)
     : calls(environment.service, environment.options.trace, environment.reading),
       rows(std::move(stepper), row_map, environment.lane_count),
-      outflow(environment.options.peers, rows.log, environment.metrics, environment.options.votes),
+      outflow(environment.options.peers, rows.log, environment.metrics),
       readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
                   environment.registry),
@@ -30,7 +30,9 @@ TurnLane::TurnLane(const Environment& environment,
                                                                    rows.active.extent_bytes_max(),
                                                                    rows.map.row_count()}
                                                 : Arrivals::Bounds{}),
-      env_(environment) {}
+      env_(environment) {
+  outflow.set_votes(environment.options.votes);
+}
 
 TurnLane::~TurnLane() = default;
 

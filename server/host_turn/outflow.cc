@@ -21,9 +21,8 @@ bool is_granted_vote(const consensus::Message& message) {
 
 ReplicaOutflow::ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
                                const EntryLog& log,
-                               ReplicaMetrics& metrics,
-                               VoteObserver* votes)
-    : log_(log), metrics_(metrics), votes_(votes) {
+                               ReplicaMetrics& metrics)
+    : log_(log), metrics_(metrics) {
   for (const netcore::PeerAddress& address : peers) {
     peers_.push_back(Peer{.node = address.id});
   }

@@ -2,7 +2,8 @@
 //
 // Messages are gathered while rows are stepped and leave at once when the turn has been handed to
 // storage. What the channel does not take is dropped and counted; consensus emits it again by its
-// own deadlines. Votes that are granted are reported to an observer, where there is one. One thread.
+// own deadlines. Votes that are granted are reported to an observer, where there is one. One
+// thread.
 #pragma once
 
 #include "common/ids.h"
@@ -23,8 +24,10 @@ class ReplicaOutflow {
  public:
   ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
                  const EntryLog& log,
-                 ReplicaMetrics& metrics,
-                 VoteObserver* votes = nullptr);
+                 ReplicaMetrics& metrics);
+
+  // Before the first turn; outlives it. nullptr: there is none.
+  void set_votes(VoteObserver* votes) { votes_ = votes; }
 
   // One peer more, and one less; outside of turns, when nothing is gathered.
   void add_peer(NodeId node);
@@ -65,7 +68,7 @@ class ReplicaOutflow {
 
   const EntryLog& log_;
   ReplicaMetrics& metrics_;
-  VoteObserver* votes_;
+  VoteObserver* votes_ = nullptr;
   std::vector<Peer> peers_;
   std::vector<netcore::PayloadExtent> payloads_;  // Kept warm.
 };

@@ -1,4 +1,5 @@
-// Observer of votes: it hears of the votes that an engine sends, and of other candidates and leaders.
+// Observer of votes: it hears of the votes that an engine sends, and of other candidates and
+// leaders.
 //
 // The engine on the host calls it in its turn, by its one thread; it must not block, and decides
 // nothing: whatever it does with a vote, the vote counts or does not count as before. What a peer
@@ -30,8 +31,8 @@ class VoteObserver {
   // Another node campaigns in that term.
   virtual void on_candidate(const VoteGrant& of, NodeId candidate) = 0;
 
-  // Another node leads in that term. Called for every Append, so it is cheap where this node was not
-  // voted for in that term.
+  // Another node leads in that term. Called for every Append, so it is cheap where this node was
+  // not voted for in that term.
   virtual void on_leader(const VoteGrant& of, NodeId leader) = 0;
 
   // The link to the node is up, and proven as far as links are: this is its present life.

@@ -153,7 +153,8 @@ struct ReplicaOptions {
   std::uint64_t seed = 0;
   // Microseconds that only grow and count suspended time; empty: CLOCK_BOOTTIME.
   std::function<std::uint64_t()> clock_us;
-  // Hears of votes and candidates, of a turn on the host; outlives the engine. nullptr: nobody does.
+  // Hears of votes and candidates, of a turn on the host; outlives the engine. nullptr: nobody
+  // does.
   VoteObserver* votes = nullptr;
   // Told of every change of role, term, vote, leader, commit; empty: no trace.
   std::function<void(const ShardTransition&)> trace;

@@ -26,18 +26,17 @@ std::vector<std::byte> statement_for(NodeId candidate) {
 }
 
 const std::string& evidence_text() {
-  static const std::string text = print_evidence(
-      judge_votes({statement_for(NodeId{1}), statement_for(NodeId{2})},
-                  vote(2, 4),
-                  signer_of(NodeId{3}).key())
-          .value());
+  static const std::string text =
+      print_evidence(judge_votes({statement_for(NodeId{1}), statement_for(NodeId{2})},
+                                 vote(2, 4),
+                                 signer_of(NodeId{3}).key())
+                         .value());
   return text;
 }
 
 void keep(const VoteMessage& message) {
-  static VoteTable table({.shard_count = kShardCount,
-                          .bytes_max = kBytesMax,
-                          .voter_bytes_max = kBytesMax / 2});
+  static VoteTable table(
+      {.shard_count = kShardCount, .bytes_max = kBytesMax, .voter_bytes_max = kBytesMax / 2});
   const bool fits = std::ranges::all_of(message.statement.grants, [](const VoteGrant& grant) {
     return grant.shard.value < kShardCount;
   });

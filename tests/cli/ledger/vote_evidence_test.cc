@@ -14,10 +14,8 @@ using server::vote;
 
 std::string evidence_text() {
   const NodeId voter{3};
-  const auto one =
-      server::signed_by_voter(server::statement_of(voter, NodeId{1}, {vote(5, 9)}));
-  const auto two =
-      server::signed_by_voter(server::statement_of(voter, NodeId{2}, {vote(5, 9)}));
+  const auto one = server::signed_by_voter(server::statement_of(voter, NodeId{1}, {vote(5, 9)}));
+  const auto two = server::signed_by_voter(server::statement_of(voter, NodeId{2}, {vote(5, 9)}));
   return server::print_evidence(
       server::judge_votes({one, two}, vote(5, 9), signer_of(voter).key()).value());
 }

@@ -1,13 +1,12 @@
 // Two engines, and a node with the cluster's secret and a key of its own that votes for everybody.
 #include "server/evidence/vote_watch.h"
-
+#include "tests/netcore/network_world.h"
 #include "tests/netcore/proof/secrets.h"
 #include "tests/server/evidence/statements.h"
 #include "tests/server/host_turn/engine_cluster.h"
 
 #include <cstring>
 #include <filesystem>
-#include <set>
 
 namespace gcoord::server {
 namespace {
@@ -25,8 +24,8 @@ netcore::PeerProofOptions proof() {
           .proven = {}};
 }
 
-// Grants every vote that it is asked for, and signs it; so does vote_for() without being asked.
-class Voter final : public netcore::Sink {
+// Grants the votes that it is asked for, and signs them; so does vote_for() without being asked.
+class Voter {
  public:
   explicit Voter(netcore::LoopbackFabric& fabric) {
     netcore::PeerNetworkOptions options;
@@ -40,15 +39,24 @@ class Voter final : public netcore::Sink {
     options.peers = {{NodeId{1}, "loop", 7001}, {NodeId{2}, "loop", 7002}};
     options.transport = fabric.endpoint();
     options.proof = proof();
-    network_ = netcore::PeerNetwork::create(std::move(options)).value();
+    network_ = netcore::must_create(std::move(options));
+    sink_.at_frame = [this](NodeId from) {
+      Message message;
+      std::memcpy(&message, sink_.last_slot.bytes, sizeof message);
+      const bool asked =
+          sink_.frames.back().band == netcore::Band::Consensus && message.kind == MessageKind::Vote;
+      if (asked) {
+        vote_for(from, {message.shard, message.term});
+      }
+    };
   }
 
   void progress(std::uint64_t now_ms) {
-    network_->progress(now_ms, *this);
+    network_->progress(now_ms, sink_);
     network_->flush();
   }
 
-  bool is_up() const { return up_.size() == 2; }
+  bool is_up() const { return sink_.live == 2; }
 
   void vote_for(NodeId candidate, const VoteGrant& of) {
     Message reply;
@@ -60,35 +68,15 @@ class Voter final : public netcore::Sink {
     netcore::Slot slot;
     std::memcpy(slot.bytes, &reply, sizeof reply);
     network_->send(candidate, netcore::Band::Consensus, {&slot, 1});
-    const auto message =
-        encode_vote_message(VoteMessageKind::Granted,
-                            signed_by_voter(statement_of(kVoter, candidate, {of})));
+    const auto message = encode_vote_message(
+        VoteMessageKind::Granted, signed_by_voter(statement_of(kVoter, candidate, {of})));
     const netcore::Slot empty{};
     const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
     network_->send(candidate, netcore::Band::Rpc, {&empty, 1}, {&extent, 1});
   }
 
-  void on_frame(NodeId from,
-                netcore::Band band,
-                std::span<const netcore::Slot> slots,
-                const netcore::PayloadView&) override {
-    for (const netcore::Slot& slot : slots) {
-      Message message;
-      std::memcpy(&message, slot.bytes, sizeof message);
-      if (band == netcore::Band::Consensus && message.kind == MessageKind::Vote) {
-        vote_for(from, {message.shard, message.term});
-      }
-    }
-  }
-
-  void on_heartbeat(NodeId, const netcore::Heartbeat&) override {}
-
-  void on_peer_up(NodeId peer, Incarnation, std::uint32_t) override { up_.insert(peer); }
-
-  void on_peer_down(NodeId peer, std::string_view) override { up_.erase(peer); }
-
  private:
-  std::set<NodeId> up_;
+  netcore::MemorySink sink_;
   std::unique_ptr<netcore::PeerNetwork> network_;
 };
 
@@ -99,12 +87,12 @@ class DoubleVoteEngineTest : public testing::Test {
       options.proof = proof();
       const NodeId id = options.node;
       auto& watch = watches_[id];
-      watch = std::make_unique<VoteWatch>(
-          VoteWatch::Options{.cluster = kVoteCluster,
-                             .node = id,
-                             .shard_count = kShardCount,
-                             .data_directory = options.data_directory},
-          *cluster_.node(id.value).metrics);
+      watch =
+          std::make_unique<VoteWatch>(VoteWatch::Options{.cluster = kVoteCluster,
+                                                         .node = id,
+                                                         .shard_count = kShardCount,
+                                                         .data_directory = options.data_directory},
+                                      *cluster_.node(id.value).metrics);
       folders_[id] = options.data_directory + "/evidence";
       options.votes = watch.get();
     };
@@ -139,10 +127,9 @@ class DoubleVoteEngineTest : public testing::Test {
 
   std::size_t files(std::uint32_t id) {
     const std::filesystem::path folder = folders_[NodeId{id}];
-    return std::filesystem::exists(folder)
-               ? static_cast<std::size_t>(
-                     std::distance(std::filesystem::directory_iterator(folder), {}))
-               : 0;
+    return std::filesystem::exists(folder) ? static_cast<std::size_t>(std::distance(
+                                                 std::filesystem::directory_iterator(folder), {}))
+                                           : 0;
   }
 
   std::uint64_t proven(std::uint32_t id) {

@@ -1,7 +1,7 @@
 #include "server/evidence/double_vote.h"
 
 #include "protocol/error_codes.h"
-#include "server/evidence/evidence_store.h"
+#include "server/evidence/store.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/evidence/statements.h"
 
@@ -22,9 +22,8 @@ std::vector<std::byte> vote_for(NodeId candidate, std::vector<VoteGrant> grants)
 }
 
 VoteEvidence evidence_of(const VoteGrant& of) {
-  return judge_votes({vote_for(NodeId{2}, {of}), vote_for(NodeId{1}, {of})},
-                     of,
-                     signer_of(kVoter).key())
+  return judge_votes(
+             {vote_for(NodeId{2}, {of}), vote_for(NodeId{1}, {of})}, of, signer_of(kVoter).key())
       .value();
 }
 
@@ -33,10 +32,10 @@ Status judged(const std::vector<std::byte>& a, const std::vector<std::byte>& b) 
 }
 
 TEST(DoubleVoteTest, TwoCandidatesInOneTermAreEvidence) {
-  const auto evidence = judge_votes({vote_for(NodeId{2}, {vote(7, 1), vote(0, 5)}),
-                                     vote_for(NodeId{1}, {vote(0, 5)})},
-                                    vote(0, 5),
-                                    signer_of(kVoter).key());
+  const auto evidence = judge_votes(
+      {vote_for(NodeId{2}, {vote(7, 1), vote(0, 5)}), vote_for(NodeId{1}, {vote(0, 5)})},
+      vote(0, 5),
+      signer_of(kVoter).key());
   ASSERT_TRUE(evidence.ok()) << evidence.status().to_string();
   const DoubleVote& shown = evidence.value().shown;
   EXPECT_EQ(shown.voter, kVoter);

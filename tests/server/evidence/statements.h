@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ledger/notes/checkpoint_note.h"
-#include "server/evidence/vote_message.h"
+#include "server/evidence/message.h"
 
 #include <cstddef>
 #include <cstdint>

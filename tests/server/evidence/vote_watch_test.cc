@@ -41,24 +41,22 @@ class VoteWatchTest : public testing::Test {
 
   void start(NodeId id) {
     Node node;
-    node.watch = std::make_unique<VoteWatch>(
-        VoteWatch::Options{.cluster = kVoteCluster,
-                           .node = id,
-                           .shard_count = 2048,
-                           .data_directory = directory(id)},
-        *node.metrics);
+    node.watch = std::make_unique<VoteWatch>(VoteWatch::Options{.cluster = kVoteCluster,
+                                                                .node = id,
+                                                                .shard_count = 2048,
+                                                                .data_directory = directory(id)},
+                                             *node.metrics);
     std::filesystem::create_directories(directory(id));
-    node.watch->start(
-        {.signer = &signers_.try_emplace(id, signer_of(id)).first->second,
-         .key_of = [this](NodeId whose) { return key_of(whose); },
-         .takes_statements = [this](NodeId whose) { return whose != outdated_; },
-         .send =
-             [this, id](NodeId to, std::span<const std::byte> message) {
-               sent_.push_back({id, to, {message.begin(), message.end()}});
-               return to != unreachable_;
-             },
-         .now_ms = [this] { return now_ms_; },
-         .life = kLife});
+    node.watch->start({.signer = &signers_.try_emplace(id, signer_of(id)).first->second,
+                       .key_of = [this](NodeId whose) { return key_of(whose); },
+                       .takes_statements = [this](NodeId whose) { return whose != outdated_; },
+                       .send =
+                           [this, id](NodeId to, std::span<const std::byte> message) {
+                             sent_.push_back({id, to, {message.begin(), message.end()}});
+                             return to != unreachable_;
+                           },
+                       .now_ms = [this] { return now_ms_; },
+                       .life = kLife});
     for (const NodeId peer : {kOne, kTwo, kVoter}) {
       node.watch->on_peer_up(peer, kLife);
     }
@@ -68,8 +66,7 @@ class VoteWatchTest : public testing::Test {
   std::string directory(NodeId id) { return folder_.path(std::to_string(id.value)); }
 
   std::optional<ledger::NotePublicKey> key_of(NodeId node) {
-    return node == keyless_ ? std::nullopt
-                            : std::optional(signer_of(node).key().bytes());
+    return node == keyless_ ? std::nullopt : std::optional(signer_of(node).key().bytes());
   }
 
   VoteWatch& watch(NodeId id) { return *nodes_[id].watch; }
@@ -87,13 +84,18 @@ class VoteWatchTest : public testing::Test {
     return count;
   }
 
-  void tell(NodeId from, NodeId to, VoteMessageKind kind, std::span<const std::byte> statement) {
-    watch(to).on_peer_message(from, encode_vote_message(kind, statement));
+  // From one node to another.
+  struct Way {
+    NodeId from;
+    NodeId to;
+  };
+
+  void tell(const Way& way, VoteMessageKind kind, std::span<const std::byte> statement) {
+    watch(way.to).on_peer_message(way.from, encode_vote_message(kind, statement));
   }
 
   void grant(NodeId candidate, std::vector<VoteGrant> grants) {
-    tell(kVoter,
-         candidate,
+    tell({kVoter, candidate},
          VoteMessageKind::Granted,
          signed_by_voter(statement_of(kVoter, candidate, std::move(grants))));
   }
@@ -103,8 +105,8 @@ class VoteWatchTest : public testing::Test {
     nodes_[id].metrics->visit(
         [&](const MetricsRegistry::CounterRow& row) {
           const bool meant = row.name.name == "gcoord_server_vote_" + name;
-          value += meant && (label.empty() || row.name.label_value == label) ? row.metric.value()
-                                                                             : 0;
+          value +=
+              meant && (label.empty() || row.name.label_value == label) ? row.metric.value() : 0;
         },
         [](const MetricsRegistry::GaugeRow&) {},
         [](const MetricsRegistry::HistogramRow&) {});
@@ -160,16 +162,16 @@ TEST_F(VoteWatchTest, ADoubleVoteIsStoredByBothAndCountedOnce) {
     ASSERT_EQ(watch(id).list().size(), 1u);
     EXPECT_EQ(watch(id).list()[0].of, vote(7, 4));
     EXPECT_EQ(watch(id).list()[0].candidates, (std::array{kOne, kTwo}));
-    EXPECT_TRUE(std::filesystem::exists(directory(id) +
-                                        "/evidence/votes-node-3-life-5-shard-7-term-4"));
+    EXPECT_TRUE(
+        std::filesystem::exists(directory(id) + "/evidence/votes-node-3-life-5-shard-7-term-4"));
   }
   // Again, and after another start.
   const auto first = signed_by_voter(statement_of(kVoter, kTwo, {vote(7, 4)}));
-  tell(kTwo, kOne, VoteMessageKind::Shown, first);
+  tell({kTwo, kOne}, VoteMessageKind::Shown, first);
   EXPECT_EQ(proven(kOne), 1u);
   start(kOne);
   grant(kOne, {vote(7, 4)});
-  tell(kTwo, kOne, VoteMessageKind::Shown, first);
+  tell({kTwo, kOne}, VoteMessageKind::Shown, first);
   EXPECT_EQ(proven(kOne), 0u);
   EXPECT_EQ(watch(kOne).list().size(), 1u);
 }
@@ -187,8 +189,7 @@ TEST_F(VoteWatchTest, RivalsWithVotesOfDifferentNodesProveNothing) {
   signers_.try_emplace(NodeId{4}, signer_of(NodeId{4}));
   watch(kTwo).on_peer_up(NodeId{4}, kLife);
   grant(kOne, {vote(7, 4)});
-  tell(NodeId{4},
-       kTwo,
+  tell({NodeId{4}, kTwo},
        VoteMessageKind::Granted,
        signed_by_voter(statement_of(NodeId{4}, kTwo, {vote(7, 4)})));
   watch(kTwo).on_candidate(vote(7, 4), kOne);
@@ -202,7 +203,7 @@ TEST_F(VoteWatchTest, NothingUnprovenIsStored) {
   grant(kOne, {vote(7, 4)});
   const VoteStatement second = statement_of(kVoter, kTwo, {vote(7, 4)});
   const auto show = [this](std::span<const std::byte> statement) {
-    tell(kTwo, kOne, VoteMessageKind::Shown, statement);
+    tell({kTwo, kOne}, VoteMessageKind::Shown, statement);
   };
   show(sign_statement(second, signer_of(kVoter, 2)));
   EXPECT_EQ(dropped(kOne, "unproven"), 1u);
@@ -224,11 +225,11 @@ TEST_F(VoteWatchTest, NothingUnprovenIsStored) {
 TEST_F(VoteWatchTest, StatementsThatTheSenderMayNotMakeAreForeign) {
   const auto sound = statement_of(kVoter, kOne, {vote(7, 4)});
   const auto granted = [this](NodeId from, const VoteStatement& statement) {
-    tell(from, kOne, VoteMessageKind::Granted, signed_by_voter(statement));
+    tell({from, kOne}, VoteMessageKind::Granted, signed_by_voter(statement));
   };
-  granted(kTwo, sound);                                            // Somebody else's vote.
-  granted(kVoter, statement_of(kVoter, kTwo, {vote(7, 4)}));       // For somebody else.
-  granted(kVoter, statement_of(kVoter, kOne, {vote(2048, 4)}));    // A shard that is none.
+  granted(kTwo, sound);                                          // Somebody else's vote.
+  granted(kVoter, statement_of(kVoter, kTwo, {vote(7, 4)}));     // For somebody else.
+  granted(kVoter, statement_of(kVoter, kOne, {vote(2048, 4)}));  // A shard that is none.
   VoteStatement changed = sound;
   changed.life = Incarnation{6};
   granted(kVoter, changed);
@@ -236,8 +237,10 @@ TEST_F(VoteWatchTest, StatementsThatTheSenderMayNotMakeAreForeign) {
   changed.cluster = ClusterId{78};
   granted(kVoter, changed);
   EXPECT_EQ(dropped(kOne, "foreign"), 5u);
-  tell(kTwo, kOne, VoteMessageKind::Shown, signed_by_voter(sound));
-  tell(kTwo, kOne, VoteMessageKind::Shown, signed_by_voter(statement_of(kOne, kTwo, {vote(7, 4)})));
+  tell({kTwo, kOne}, VoteMessageKind::Shown, signed_by_voter(sound));
+  tell({kTwo, kOne},
+       VoteMessageKind::Shown,
+       signed_by_voter(statement_of(kOne, kTwo, {vote(7, 4)})));
   EXPECT_EQ(dropped(kOne, "foreign"), 7u);
   const std::vector<std::byte> junk(100, kVoteEvidenceKind);
   EXPECT_TRUE(watch(kOne).on_peer_message(kTwo, junk));
@@ -252,13 +255,12 @@ TEST_F(VoteWatchTest, AFloodOfForgeriesIsNotJudged) {
   const auto forged =
       sign_statement(statement_of(kVoter, kTwo, {vote(7, 4)}), signer_of(kVoter, 2));
   for (int k = 0; k < 1000; ++k) {
-    tell(kTwo, kOne, VoteMessageKind::Shown, forged);
+    tell({kTwo, kOne}, VoteMessageKind::Shown, forged);
   }
   EXPECT_LE(dropped(kOne, "unproven"), 16u);
   EXPECT_GE(dropped(kOne, "flood"), 984u);
   // Another sender has a budget of its own.
-  tell(NodeId{4},
-       kOne,
+  tell({NodeId{4}, kOne},
        VoteMessageKind::Shown,
        signed_by_voter(statement_of(kVoter, NodeId{4}, {vote(7, 4)})));
   EXPECT_EQ(proven(kOne), 1u);

@@ -5,7 +5,7 @@
 // come from outside: what does not decode is none. Pure; thread-safe.
 #pragma once
 
-#include "server/evidence/vote_statement.h"
+#include "server/evidence/statement.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "server/evidence/vote_statement.h"
+#include "server/evidence/statement.h"
 
 #include "common/assert.h"
 #include "common/bytes.h"
@@ -60,9 +60,8 @@ std::optional<VoteStatement> decode_statement(std::span<const std::byte> bytes) 
   statement.voter = NodeId{reader.integer<std::uint32_t>()};
   statement.life = Incarnation{reader.integer<std::uint32_t>()};
   statement.candidate = NodeId{reader.integer<std::uint32_t>()};
-  const bool sized =
-      bytes.size() ==
-      kStatementHeadBytes + count * kStatementGrantBytes + ledger::kNoteSignatureBytes;
+  const bool sized = bytes.size() == kStatementHeadBytes + count * kStatementGrantBytes +
+                                         ledger::kNoteSignatureBytes;
   if (version != kVersion || algorithm != kEd25519 || count == 0 || count > kStatementGrantsMax ||
       !sized || statement.voter.value == 0 || statement.life.value == 0 ||
       statement.candidate.value == 0 || statement.voter == statement.candidate) {

@@ -1,4 +1,4 @@
-#include "server/evidence/evidence_store.h"
+#include "server/evidence/store.h"
 
 #include "ledger/disk/posix_disk.h"
 
@@ -29,8 +29,8 @@ std::optional<DoubleVote> read_one(ledger::Disk& disk, const std::string& name) 
   if (!bytes.ok()) {
     return std::nullopt;
   }
-  const auto evidence = parse_evidence(
-      {reinterpret_cast<const char*>(bytes.value().data()), bytes.value().size()});
+  const auto evidence =
+      parse_evidence({reinterpret_cast<const char*>(bytes.value().data()), bytes.value().size()});
   const bool named = evidence.ok() && name_of(evidence.value().shown) == name;
   return named ? std::optional(evidence.value().shown) : std::nullopt;
 }
@@ -73,8 +73,7 @@ Status EvidenceStore::add(const VoteEvidence& evidence) {
   list_.push_back(evidence.shown);
   GCOORD_TRY(const auto disk, ledger::PosixDisk::open_directory(directory_ + "/" + kFolder));
   const std::string text = print_evidence(evidence);
-  return ledger::write_atomically(
-      *disk, name_of(evidence.shown), std::as_bytes(std::span(text)));
+  return ledger::write_atomically(*disk, name_of(evidence.shown), std::as_bytes(std::span(text)));
 }
 
 }  // namespace gcoord::server

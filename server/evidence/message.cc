@@ -1,4 +1,4 @@
-#include "server/evidence/vote_message.h"
+#include "server/evidence/message.h"
 
 #include "common/limits.h"
 

@@ -5,8 +5,8 @@
 //              64 bytes of signature; little-endian, never to be renumbered
 //   signature  over "gcoord vote grants 1\n" and the statement without its signature
 //
-// One statement covers all votes of one send to a peer, so an election of all shards at once costs a
-// signature per thousand votes. The key is the one by which the node signs the ledger
+// One statement covers all votes of one send to a peer, so an election of all shards at once costs
+// a signature per thousand votes. The key is the one by which the node signs the ledger
 // (ledger/cluster/node_key_file.h); no head of the ledger begins with that line, so neither
 // signature is good for the other. Statements come from outside: what does not decode is none.
 // Pure; thread-safe.
@@ -28,9 +28,8 @@ namespace gcoord::server {
 inline constexpr std::size_t kStatementGrantsMax = 1024;
 inline constexpr std::size_t kStatementHeadBytes = 24;
 inline constexpr std::size_t kStatementGrantBytes = 12;
-inline constexpr std::size_t kStatementBytesMax = kStatementHeadBytes +
-                                                  kStatementGrantsMax * kStatementGrantBytes +
-                                                  ledger::kNoteSignatureBytes;
+inline constexpr std::size_t kStatementBytesMax =
+    kStatementHeadBytes + kStatementGrantsMax * kStatementGrantBytes + ledger::kNoteSignatureBytes;
 
 struct VoteStatement {
   ClusterId cluster;

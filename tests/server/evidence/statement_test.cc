@@ -1,6 +1,6 @@
-#include "server/evidence/vote_statement.h"
+#include "server/evidence/statement.h"
 
-#include "server/evidence/vote_message.h"
+#include "server/evidence/message.h"
 #include "tests/server/evidence/statements.h"
 
 #include <gtest/gtest.h>

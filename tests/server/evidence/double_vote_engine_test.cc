@@ -45,13 +45,21 @@ class Voter {
       std::memcpy(&message, sink_.last_slot.bytes, sizeof message);
       const bool asked =
           sink_.frames.back().band == netcore::Band::Consensus && message.kind == MessageKind::Vote;
-      if (asked) {
+      if (asked && answers) {
         vote_for(from, {message.shard, message.term});
       }
     };
   }
 
+  // With a heartbeat for each node: until it has heard all of them, a new one does not vote.
   void progress(std::uint64_t now_ms) {
+    for (const auto& [from, heard] : std::exchange(sink_.heartbeats, {})) {
+      network_->heartbeat(from,
+                          {.incarnation = Incarnation{5},
+                           .send_tick = Tick{now_ms / 10},
+                           .echoed_peer_send_tick = heard.send_tick,
+                           .echoed_incarnation = heard.incarnation});
+    }
     network_->progress(now_ms, sink_);
     network_->flush();
   }
@@ -74,6 +82,8 @@ class Voter {
     const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
     network_->send(candidate, netcore::Band::Rpc, {&empty, 1}, {&extent, 1});
   }
+
+  bool answers = true;
 
  private:
   netcore::MemorySink sink_;
@@ -150,6 +160,7 @@ TEST_F(DoubleVoteEngineTest, ANodeThatVotesTwiceIsProvenOnceByBothAndNobodyStops
   start(2);
   voter_ = std::make_unique<Voter>(cluster_.fabric());
   run_until([this] { return voter_->is_up() && cluster_.all_led(); });
+  ASSERT_TRUE(cluster_.all_led());
   const std::uint32_t leader = cluster_.leader_of(0);
   const std::uint32_t follower = 3 - leader;
   const VoteGrant of{ShardId{0}, cluster_.engine(leader).view(ShardId{0}).term};
@@ -185,6 +196,7 @@ TEST_F(DoubleVoteEngineTest, HonestNodesSignTheirVotesAndProveNothing) {
   start(1);
   start(2);
   voter_ = std::make_unique<Voter>(cluster_.fabric());
+  voter_->answers = false;
   run_until([this] { return cluster_.all_led(); });
   EXPECT_GT(cluster_.count(1, "gcoord_server_vote_signatures_total") +
                 cluster_.count(2, "gcoord_server_vote_signatures_total"),

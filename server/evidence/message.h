@@ -15,8 +15,8 @@
 
 namespace gcoord::server {
 
-// First byte of the peer message.
-inline constexpr std::byte kVoteEvidenceKind{96};
+// First byte of the peer message. Others are 1 to 10, 32, 80, 96 to 99, 112, 113, 144 and 145.
+inline constexpr std::byte kVoteEvidenceKind{160};
 
 // Never renumber.
 enum class VoteMessageKind : std::uint8_t {

@@ -385,6 +385,11 @@ enum class ErrorCode : std::uint32_t {
   ClientCertificateForeign = 6738,
   PeerCertificateNoNode = 6739,
 
+  VotedTwice = 6740,
+  EvidenceMalformed = 6741,
+  EvidenceUnproven = 6742,
+  EvidenceUnwritten = 6743,
+
   SessionTtlLimited = 6745,
   SafeguardsNotReady = 6746,
   PruneNotOrdered = 6747,

@@ -1,7 +1,8 @@
 // gcoordctl ledger verify: proofs checked here, without any node and without trust in one. Proof
-// files with the keys of who is trusted, or Merkle proofs alone.
+// files and evidence of double votes with the keys of who is trusted, or Merkle proofs alone.
 #include "cli/ledger/proof_file.h"
 #include "cli/ledger/proof_input.h"
+#include "cli/ledger/vote_evidence.h"
 #include "cli/terminal/ledger_flags.h"
 #include "ledger/merkle/proof.h"
 #include "protocol/error_codes.h"
@@ -181,8 +182,10 @@ int verify_files(Context& context, const VerifyText& text) {
   }
   for (const std::string& file : text.files) {
     const auto bytes = read_input(file, kProofFileBytesMax);
-    const Result<Json> found =
-        bytes.ok() ? verify_text(checker, bytes.value()) : Result<Json>{bytes.status()};
+    const Result<Json> found = !bytes.ok() ? Result<Json>{bytes.status()}
+                               : is_vote_evidence(bytes.value())
+                                   ? verify_vote_evidence(bytes.value(), trust.value().keys)
+                                   : verify_text(checker, bytes.value());
     if (!found.ok()) {
       return context.fail(ledger_failure(found.status()));
     }

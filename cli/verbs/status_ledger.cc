@@ -80,6 +80,21 @@ void add_faults(std::vector<std::string>& lines, const std::string& node, const 
   }
 }
 
+// Nodes that voted twice, as this one has evidence of.
+void add_evidence(std::vector<std::string>& lines, const Json& node) {
+  for (const Json& each : node.value("evidence", Json::array())) {
+    const Json candidates = each.value("candidates", Json::array());
+    std::string names;
+    for (const Json& candidate : candidates) {
+      names += (names.empty() ? "" : " and ") + candidate.dump();
+    }
+    lines.push_back("evidence at node " + text_of(node, "node") + ": node " +
+                    text_of(each, "voter") + " has voted for nodes " + names + " in term " +
+                    text_of(each, "term") + " of shard " + text_of(each, "shard") + ": " +
+                    text_of(each, "file"));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ledger_notes(const Json& nodes) {
@@ -87,6 +102,7 @@ std::vector<std::string> ledger_notes(const Json& nodes) {
       {"LEDGER", "SIZE", "SIGNED", "PUBLISHED", "AGE", "SIGNERS", "FIRST", "ROOT"}};
   std::vector<std::string> faults;
   for (const Json& node : nodes) {
+    add_evidence(faults, node);
     const Json* found = node.find("publication");
     if (found == nullptr || !found->is_object()) {
       continue;

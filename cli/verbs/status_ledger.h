@@ -1,5 +1,5 @@
 // The ledger's part of `gcoordctl status`: what each node has published, who signed it and how long
-// ago, and what is wrong with it.
+// ago, and what is wrong with it; and who has voted twice.
 //
 // Lines to stand below the table of nodes, made of what the nodes say of themselves
 // (docs/reference/machine_interfaces.md, "publication"). Nodes that could not be reached, or are of

@@ -37,6 +37,9 @@ class LedgerNotary {
 
   const ledger::NoteKey& key() const { return signer_.key(); }
 
+  // For what this node signs beside the ledger (server/evidence). Any thread's.
+  const ledger::NoteSigner& signer() const { return signer_; }
+
   LedgerKey public_key() const;
 
   // The signature of this node's key under a cluster log.

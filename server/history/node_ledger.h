@@ -112,6 +112,11 @@ class NodeLedger final : public LedgerView {
 
   NodeLedgerStatus status() const;
 
+  // The key of this node, after start(); nullptr where nothing is published.
+  const ledger::NoteSigner* signer() const {
+    return publication_ == nullptr ? nullptr : &publication_->notary().signer();
+  }
+
   // LedgerView, after start().
   std::uint32_t shard_count() const override { return options_.shard_count; }
 

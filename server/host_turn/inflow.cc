@@ -59,7 +59,9 @@ void ReplicaInflow::on_slot(NodeId from,
                             const netcore::Slot& slot,
                             std::span<const std::byte> extent) {
   if (band == Band::Rpc) {
-    env_.service.on_peer_message(from, extent);
+    if (env_.votes == nullptr || !env_.votes->on_peer_message(from, extent)) {
+      env_.service.on_peer_message(from, extent);
+    }
     return;
   }
   if (band != Band::Consensus && band != Band::Bulk) {
@@ -76,6 +78,7 @@ void ReplicaInflow::on_slot(NodeId from,
     return;
   }
   env_.metrics.messages_in[static_cast<std::size_t>(message.kind)]->add();
+  observe(message);
   if (snapshot) {
     on_chunk(target, message, extent);
   } else {
@@ -114,6 +117,18 @@ bool ReplicaInflow::well_formed(NodeId from, const Message& message) const {
          message.to == env_.self;
 }
 
+// Who campaigns or leads. Whether it may is the step's business.
+void ReplicaInflow::observe(const Message& message) {
+  if (env_.votes == nullptr) {
+    return;
+  }
+  if (message.kind == MessageKind::Append) {
+    env_.votes->on_leader({message.shard, message.term}, message.from);
+  } else if (message.kind == MessageKind::Vote) {
+    env_.votes->on_candidate({message.shard, message.term}, message.from);
+  }
+}
+
 void ReplicaInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   heartbeats_.push_back({from,
                          {.incarnation = heartbeat.incarnation,
@@ -123,7 +138,10 @@ void ReplicaInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbea
                          heartbeat.durable});
 }
 
-void ReplicaInflow::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
+void ReplicaInflow::on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t) {
+  if (env_.votes != nullptr) {
+    env_.votes->on_peer_up(peer, incarnation);
+  }
   events_.up(peer);
 }
 

@@ -13,6 +13,7 @@
 #include "netcore/peers/network.h"
 #include "server/host_turn/arrivals.h"
 #include "server/interfaces/state_machine.h"
+#include "server/interfaces/vote_observer.h"
 #include "server/replicas/active.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/recoveries.h"
@@ -57,6 +58,7 @@ class ReplicaInflow final : public netcore::Sink {
     Recoveries::Deal deal;  // The lane of each slice.
     StateMachine& service;
     ReplicaMetrics& metrics;
+    VoteObserver* votes = nullptr;  // nullptr: there is none.
   };
 
   ReplicaInflow(Environment environment, ChannelEvents events);
@@ -91,6 +93,7 @@ class ReplicaInflow final : public netcore::Sink {
                 const consensus::Message& message,
                 std::span<const std::byte> extent);
   bool well_formed(NodeId from, const consensus::Message& message) const;
+  void observe(const consensus::Message& message);
 
   Environment env_;
   ChannelEvents events_;

@@ -30,7 +30,9 @@ TurnLane::TurnLane(const Environment& environment,
                                                                    rows.active.extent_bytes_max(),
                                                                    rows.map.row_count()}
                                                 : Arrivals::Bounds{}),
-      env_(environment) {}
+      env_(environment) {
+  outflow.set_votes(environment.options.votes);
+}
 
 TurnLane::~TurnLane() = default;
 

@@ -220,7 +220,7 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
   }
   inflow_ = std::make_unique<ReplicaInflow>(
       ReplicaInflow::Environment{
-          options_.node, std::move(inlets), lanes_->deal(), service_, metrics_},
+          options_.node, std::move(inlets), lanes_->deal(), service_, metrics_, options_.votes},
       channel_events());
   GCOORD_TRY(network_, netcore::PeerNetwork::create(network_options(registry)));
 

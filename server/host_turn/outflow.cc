@@ -12,6 +12,11 @@ namespace {
 // Slots per send: a send is all or nothing, so a channel that is short of room loses no more.
 constexpr std::size_t kSendSlots = 1024;
 
+bool is_granted_vote(const consensus::Message& message) {
+  return message.kind == consensus::MessageKind::VoteReply &&
+         (message.flags & consensus::kFlagReject) == 0;
+}
+
 }  // namespace
 
 ReplicaOutflow::ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
@@ -46,6 +51,9 @@ void ReplicaOutflow::add(std::uint32_t row, const consensus::Message& message, L
   if (message.count > 0) {
     attach_entries(*peer, row, message);
   }
+  if (is_granted_vote(message) && votes_ != nullptr) {
+    peer->grants.push_back({message.shard, message.term});
+  }
   netcore::Slot& slot = peer->slots.emplace_back();
   std::memcpy(slot.bytes, &message, sizeof message);
   metrics_.messages_out[static_cast<std::size_t>(message.kind)]->add();
@@ -77,6 +85,9 @@ std::uint32_t ReplicaOutflow::gathered(NodeId node) const {
 void ReplicaOutflow::send(netcore::PeerNetwork& network) {
   for (Peer& peer : peers_) {
     send(network, peer);
+    if (!peer.grants.empty()) {
+      votes_->on_granted(peer.node, peer.grants);
+    }
   }
   clear();
 }
@@ -107,6 +118,7 @@ void ReplicaOutflow::clear() {
     peer.slots.clear();
     peer.extents.clear();
     peer.bytes.clear();
+    peer.grants.clear();
   }
 }
 

@@ -2,12 +2,14 @@
 //
 // Messages are gathered while rows are stepped and leave at once when the turn has been handed to
 // storage. What the channel does not take is dropped and counted; consensus emits it again by its
-// own deadlines. One thread.
+// own deadlines. Votes that are granted are reported to an observer, where there is one. One
+// thread.
 #pragma once
 
 #include "common/ids.h"
 #include "consensus/step/message.h"
 #include "netcore/peers/network.h"
+#include "server/interfaces/vote_observer.h"
 #include "server/replicas/entry_log.h"
 #include "server/replicas/metrics.h"
 
@@ -23,6 +25,9 @@ class ReplicaOutflow {
   ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
                  const EntryLog& log,
                  ReplicaMetrics& metrics);
+
+  // Before the first turn; outlives it. nullptr: there is none.
+  void set_votes(VoteObserver* votes) { votes_ = votes; }
 
   // One peer more, and one less; outside of turns, when nothing is gathered.
   void add_peer(NodeId node);
@@ -54,6 +59,7 @@ class ReplicaOutflow {
     std::vector<netcore::Slot> slots;
     std::vector<Extent> extents;
     std::vector<std::byte> bytes;
+    std::vector<VoteGrant> grants;  // Votes among the slots; none without an observer.
   };
 
   Peer* find(NodeId node);
@@ -62,6 +68,7 @@ class ReplicaOutflow {
 
   const EntryLog& log_;
   ReplicaMetrics& metrics_;
+  VoteObserver* votes_ = nullptr;
   std::vector<Peer> peers_;
   std::vector<netcore::PayloadExtent> payloads_;  // Kept warm.
 };

@@ -1,6 +1,7 @@
 #include "server/node/engine.h"
 
 #include "server/host_turn/host_replicas.h"
+#include "server/platform/boot_time.h"
 #include "server/platform/listen_probe.h"
 #include "server/platform/system_random.h"
 #include "server/resident/engine/resident_replicas.h"
@@ -35,6 +36,34 @@ Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, E
     GCOORD_TRY(engine, HostReplicas::open(std::move(parts.options), parts.machine, parts.metrics));
   }
   return engine;
+}
+
+std::unique_ptr<VoteWatch> make_votes(const NodeOptions& options, MetricsRegistry& metrics) {
+  return std::make_unique<VoteWatch>(VoteWatch::Options{.cluster = options.cluster,
+                                                        .node = options.node,
+                                                        .shard_count = options.shards,
+                                                        .data_directory = options.data_dir},
+                                     metrics);
+}
+
+void start_votes(VoteWatch& votes, const VoteSources& sources) {
+  const auto key_of = [&ledger = sources.ledger](NodeId node) {
+    const auto& keys = ledger.publication().keys();
+    const auto found = keys.find(node);
+    return found == keys.end() ? std::nullopt : std::optional<ledger::NotePublicKey>(found->second);
+  };
+  const auto takes = [&service = sources.service](NodeId node) {
+    return service.has(node, protocol::Feature::VoteSignatures);
+  };
+  votes.start({.signer = sources.ledger.ledger().signer(),
+               .key_of = key_of,
+               .takes_statements = takes,
+               .send =
+                   [&engine = sources.engine](NodeId to, std::span<const std::byte> message) {
+                     return engine.send_peer_message(to, message);
+                   },
+               .now_ms = [] { return boot_time_us() / 1000; },
+               .life = sources.engine.incarnation()});
 }
 
 }  // namespace gcoord::server

@@ -6,9 +6,12 @@
 
 #include "common/host/metrics.h"
 #include "common/status.h"
+#include "server/evidence/vote_watch.h"
 #include "server/identities/node_identities.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
+#include "server/lock_service/lock_service.h"
+#include "server/node/ledger_stack.h"
 #include "server/options/options.h"
 #include "server/peers/device_links.h"
 #include "server/replicas/options.h"
@@ -25,6 +28,7 @@ struct Links {
   std::unique_ptr<NodeTrust> trust;
   std::unique_ptr<NodeIdentities> identities;
   std::unique_ptr<DeviceLinks> device;
+  std::unique_ptr<VoteWatch> votes;  // The engine calls it.
 };
 
 // What the log needs beside the node's options; `options.before_start` is set here. machine and
@@ -38,5 +42,18 @@ struct EngineParts {
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.
 Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, EngineParts parts);
+
+// The watch over votes; it begins with start_votes(). The registry outlives it.
+std::unique_ptr<VoteWatch> make_votes(const NodeOptions& options, MetricsRegistry& metrics);
+
+// What the watch over votes needs; all outlive the last turn.
+struct VoteSources {
+  ReplicatedLog& engine;
+  LedgerStack& ledger;
+  const LockService& service;
+};
+
+// Begins to sign and to watch votes. The engine is open, and the ledger has started.
+void start_votes(VoteWatch& votes, const VoteSources& sources);
 
 }  // namespace gcoord::server

@@ -95,6 +95,9 @@ class LedgerStack {
 
   ViewMachine& machine() { return views_; }
 
+  // The nodes' keys, as the log of shard 0 has them.
+  const PublicationState& publication() const { return publication_.publication(); }
+
   NodeHistory& history() { return history_; }
 
   // For downloads: the tree of a shard at one of its sizes.

@@ -99,6 +99,8 @@ class Node::Impl {
       engine.trace = [trace = std::shared_ptr<TraceFile>(std::move(opened))](
                          const ShardTransition& transition) { trace->write(transition); };
     }
+    links_.votes = make_votes(options(), metrics_);
+    engine.votes = links_.votes.get();
     set_time();
     GCOORD_TRY_STATUS(ledger_stack_.open(space_));
     engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
@@ -108,6 +110,7 @@ class Node::Impl {
     links_.device = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     open_reports();
     service_.start(*engine_, engine_->incarnation(), *reports_);
+    start_votes(*links_.votes, {*engine_, ledger_stack_, service_});
     GCOORD_TRY_STATUS(start_sweeps(options(), *engine_, service_));
     open_client_services();
     GCOORD_TRY_STATUS(client_port_.frontend.listen());
@@ -240,7 +243,8 @@ class Node::Impl {
                                                            : client_services_->detection().report();
                       },
                       [this] { return &client_port_.frontend.sockets().counters(); },
-                      [this] { return ledger_stack_.access().table().enabled; }});
+                      [this] { return ledger_stack_.access().table().enabled; },
+                      [this] { return &links_.votes->list(); }});
   }
 
   void set_identity_secret() {

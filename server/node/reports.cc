@@ -189,6 +189,20 @@ Json publication_json(const NodeLedgerStatus& status) {
           {"repair", repair}};
 }
 
+Json evidence_json(const std::vector<DoubleVote>& list) {
+  Json rows = Json::array();
+  for (const DoubleVote& each : list) {
+    rows.push_back({{"kind", "double_vote"},
+                    {"voter", each.voter.value},
+                    {"life", each.life.value},
+                    {"shard", each.of.shard.value},
+                    {"term", std::to_string(each.of.term.value)},
+                    {"candidates", {each.candidates[0].value, each.candidates[1].value}},
+                    {"file", "evidence/" + name_of(each)}});
+  }
+  return rows;
+}
+
 Json configuration_json(const consensus::Configuration& configuration) {
   Json members = Json::array();
   for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
@@ -292,7 +306,8 @@ std::string StatusReports::node_status() const {
                {"disk", disk_json(sources_.space->report())},
                {"entry_bytes", std::to_string(view.entry_bytes)},
                {"peers", peers},
-               {"detector", sources_.detector()}};
+               {"detector", sources_.detector()},
+               {"evidence", evidence_json(*sources_.double_votes())}};
   if (sources_.ledger->publishes()) {
     json["publication"] = publication_json(sources_.ledger->status());
   } else {

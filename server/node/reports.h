@@ -13,6 +13,7 @@
 #include "ledger/history/worker.h"
 #include "ledger/space/guard.h"
 #include "server/client_io/counters.h"
+#include "server/evidence/double_vote.h"
 #include "server/health/board.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -45,6 +47,7 @@ struct StatusSources {
   std::function<Json()> detector;                // As detector_json(); null before it begins.
   std::function<const IoCounters*()> client_io;
   std::function<bool()> rights_checked;
+  std::function<const std::vector<DoubleVote>*()> double_votes;  // With evidence here.
 };
 
 class StatusReports final : public NodeReports {

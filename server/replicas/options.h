@@ -17,6 +17,7 @@
 #include "netcore/memory/registry.h"
 #include "netcore/peers/network.h"
 #include "server/interfaces/replica_view.h"
+#include "server/interfaces/vote_observer.h"
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
 
@@ -152,6 +153,9 @@ struct ReplicaOptions {
   std::uint64_t seed = 0;
   // Microseconds that only grow and count suspended time; empty: CLOCK_BOOTTIME.
   std::function<std::uint64_t()> clock_us;
+  // Hears of votes and candidates, of a turn on the host; outlives the engine. nullptr: nobody
+  // does.
+  VoteObserver* votes = nullptr;
   // Told of every change of role, term, vote, leader, commit; empty: no trace.
   std::function<void(const ShardTransition&)> trace;
 };

@@ -29,3 +29,7 @@ gcoord_fuzz_test(NAME audit_note_fuzz
 gcoord_fuzz_test(NAME record_fuzz
   SOURCES record_fuzz.cc
   DEPS common security/records)
+# Signed votes as a node may send them, and evidence of double votes.
+gcoord_fuzz_test(NAME evidence_fuzz
+  SOURCES evidence_fuzz.cc
+  DEPS common ledger/notes server/evidence)

@@ -180,9 +180,9 @@ constexpr milliseconds kConnectTime{500};
 // Of all nodes at once.
 class ViewAnswers {
  public:
-  ViewAnswers(client::Client& client, milliseconds time)
-      : time_(time), until_(std::chrono::steady_clock::now() + time) {
+  ViewAnswers(client::Client& client, milliseconds time) : time_(time) {
     static_cast<void>(client.wait_for_all_nodes(std::min(time, kConnectTime)).ok());
+    until_ = std::chrono::steady_clock::now() + time;
     for (const client::NodeView& node : client.cluster().nodes) {
       if (node.node_id != 0) {
         answers_.emplace_back(

@@ -15,6 +15,9 @@ constexpr std::uint64_t kRenewalsPerTtl = 3;
 constexpr std::uint64_t kSettleTicksMin = 2;
 constexpr std::uint64_t kSettlesPerTtl = 20;
 
+// Of the time until a group is looked at again: 1.6 seconds.
+constexpr std::uint64_t kRecheckFactorMax = 32;
+
 std::uint64_t settle_ticks(const DoubtedMember& member, std::uint64_t settle_ticks_max) {
   return std::clamp(member.ttl_ticks / kSettlesPerTtl,
                     kSettleTicksMin,
@@ -118,21 +121,35 @@ Tick GatheredEnds::look_again(const sessions::ExpiryProposal& due, Tick now) {
     return now;
   }
   waits_->add();
-  const std::uint64_t recheck = std::max<std::uint64_t>(1, kGatherRecheckMs / environment_.tick_ms);
-  return now + std::min({wait, recheck, own - overdue(self)});
+  return now + std::min({wait, recheck_ticks(), own - overdue(self)});
+}
+
+std::uint64_t GatheredEnds::recheck_ticks() const {
+  return recheck_factor_ * std::max<std::uint64_t>(1, kGatherRecheckMs / environment_.tick_ms);
+}
+
+// Who is looked at comes in the order of shards. So as long as some are left out, the others come
+// again less often, until all have their turn.
+void GatheredEnds::begin_tick(Tick now) {
+  if (known_at_ == now) {
+    return;
+  }
+  recheck_factor_ = crowded_ ? std::min(2 * recheck_factor_, kRecheckFactorMax)
+                             : std::max<std::uint64_t>(1, recheck_factor_ / 2);
+  waits_by_group_.clear();
+  looks_ = 0;
+  crowded_ = false;
+  known_at_ = now;
 }
 
 std::uint64_t GatheredEnds::wait_ticks(ShardId shard, std::uint32_t group, Tick now) {
-  if (known_at_ != now) {
-    waits_by_group_.clear();
-    looks_ = 0;
-    known_at_ = now;
-  }
+  begin_tick(now);
   const auto known = waits_by_group_.find(group);
   if (known != waits_by_group_.end()) {
     return known->second;
   }
   if (looks_ >= kGatherLooksPerTick) {
+    crowded_ = true;
     return 1;
   }
   find_doubted(shard, group, now);

@@ -35,8 +35,8 @@ inline constexpr std::uint64_t kGatherSettleMsMax = 250;
 inline constexpr std::uint64_t kGatherRecheckMs = 50;
 
 // Members that are looked at in one tick for all groups together, and groups of one session that
-// are: a look costs some 100 ns, and the loop's thread has others to serve. What is left out waits
-// for the next tick, within its window.
+// are: a look costs some 100 ns, and the loop's thread has others to serve. What is left out is
+// looked at later, within its window, and those that were looked at come again later meanwhile.
 inline constexpr std::size_t kGatherLooksPerTick = 2048;
 inline constexpr std::size_t kGatherGroupsMax = 8;
 
@@ -83,6 +83,8 @@ class GatheredEnds {
   std::uint64_t wait_count() const { return waits_->value(); }
 
  private:
+  std::uint64_t recheck_ticks() const;
+  void begin_tick(Tick now);
   std::uint64_t wait_ticks(ShardId shard, std::uint32_t group, Tick now);
   void find_doubted(ShardId shard, std::uint32_t group, Tick now);
 
@@ -92,6 +94,8 @@ class GatheredEnds {
   Tick known_at_;  // What waits_by_group_ says holds in this tick: many members share it.
   std::unordered_map<std::uint32_t, std::uint64_t> waits_by_group_;
   std::size_t looks_ = 0;              // Members looked at in this tick.
+  bool crowded_ = false;               // In this tick groups were left out.
+  std::uint64_t recheck_factor_ = 1;   // Of kGatherRecheckMs.
   std::vector<std::uint32_t> groups_;  // Scratch, as the next two.
   std::vector<SessionId> members_;
   std::vector<DoubtedMember> doubted_;

@@ -83,10 +83,11 @@ Result<std::unique_ptr<NodeTrust>> NodeTrust::open(const NodeOptions& options, c
 }
 
 Status NodeTrust::reload(const NodeOptions& options) {
-  GCOORD_TRY_STATUS(take(options));
-  GCOORD_TRY_STATUS(take_tls(options.tls));
+  // A bad file of one must not keep the other as it was.
+  const Status taken = take(options);
+  const Status taken_tls = take_tls(options.tls);
   guard(options);
-  return {};
+  return taken.ok() ? taken_tls : taken;
 }
 
 // Other processes of this host open the memory that UCX and devices share by its descriptor in
@@ -103,12 +104,13 @@ void NodeTrust::guard(const NodeOptions& options) const {
 Status NodeTrust::take_tls(const TlsChoices& choices) {
   const LinkTlsMode mode = link_mode(choices.peer.value_or(TlsMode::Off));
   const LinkTlsMode before = peer_tls_->mode();
-  must_name_ = mode != LinkTlsMode::Off;
+  const bool named = std::exchange(must_name_, mode != LinkTlsMode::Off);
   if (choices.files.certificate.empty() || choices.files.authority.empty()) {
     GCOORD_TRY_STATUS(check_tls(choices));  // Nothing to have TLS by.
     peer_tls_->set_mode(LinkTlsMode::Off);
   } else if (const Status changed = peer_tls_->change(mode, choices.files); !changed.ok()) {
     if (mode != LinkTlsMode::Off) {
+      must_name_ = named;
       return changed;
     }
     log_warning(LogComponent::Peers,

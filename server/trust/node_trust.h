@@ -56,7 +56,8 @@ class NodeTrust {
   std::vector<std::byte> seal_secret(const protocol::JoinToken& token,
                                      const JoinedNode& joined) const;
 
-  // The files and options of the moment. After a failure all stays as it was.
+  // The files and options of the moment. What fails, the proofs or TLS, stays as it was, and the
+  // other does not.
   Status reload(const NodeOptions& options);
 
  private:

@@ -269,6 +269,31 @@ TEST_F(GatheredEndsTest, S7ManyMembersThatWaitDoNotKeepTheHolderOfALock) {
   EXPECT_LE(passed, kTtlMs - 300 + kEndTicksMax * 10 + 10);
 }
 
+// Sixty groups of 200 are six times what a tick looks at, wherever in the order of shards the group
+// of the lone death stands.
+TEST_F(GatheredEndsTest, AGroupBehindManyDoubtedOnesIsLookedAtInItsWindow) {
+  constexpr std::uint64_t kGroups = 60;
+  constexpr std::uint64_t kMembers = 200;
+  std::uint64_t session = 10;
+  for (std::uint64_t group = 0; group < kGroups; ++group) {
+    for (std::uint64_t member = 0; member < kMembers; ++member) {
+      join(session++, "crowd" + std::to_string(group));
+    }
+  }
+  const std::uint64_t end = session;
+  join(1);
+  join(2);
+  pass_ms(600);
+  renew(2);
+  for (session = 10; session < end; session += 2) {
+    renew(session);
+  }
+  const std::vector<std::uint64_t> moments = views_within(2000, {2});
+  ASSERT_EQ(moments.size(), 1u);
+  EXPECT_LE(moments[0], kTtlMs - 600 + kEndTicksMax * 10 + kWindow * 10);
+  expect_equal_states();
+}
+
 TEST_F(GatheredEndsTest, GroupsAndSessionsWithoutOneDoNotKeepEachOther) {
   join(1);
   join(2, "others");

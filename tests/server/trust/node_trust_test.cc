@@ -89,6 +89,23 @@ TEST_F(NodeTrustTest, AReloadTakesWhatIsThereOrLeavesAllAsItWas) {
   EXPECT_EQ(source->current().second, ProofDemand::Permissive);
 }
 
+TEST_F(NodeTrustTest, ASecretThatCannotBeReadDoesNotKeepTheModeOfTls) {
+  options_.peer_proof = PeerProof::Permissive;
+  const auto trust = open();
+  TestAuthority authority;
+  write_private(folder_.path("ca.crt"), authority.certificate());
+  write_certificate(
+      folder_.path().string(), "node", authority.issue({.names = {"URI:gcoord://7/node/1"}}));
+  options_.tls.peer = TlsMode::Required;
+  options_.tls.files = {.certificate = folder_.path("node.crt"),
+                        .key = folder_.path("node.key"),
+                        .authority = folder_.path("ca.crt"),
+                        .revoked = {}};
+  ASSERT_TRUE(security::write_secret_file(own_file(), {}).ok());
+  EXPECT_EQ(trust->reload(options_).detail(), security::kSecretMalformed);
+  EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Required);
+}
+
 TEST_F(NodeTrustTest, TlsWithPeersFollowsFilesAndMode) {
   options_.peer_proof = PeerProof::Permissive;
   const auto trust = open();

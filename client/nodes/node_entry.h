@@ -73,6 +73,8 @@ struct NodeEntry {
   bool login_waits = false;    // For what another node says to the password.
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
+  // Logins without an answer in time, one after the other: a busy node may be slow once.
+  std::uint32_t logins_unanswered = 0;
 
   // Why it is not ready, or does not work. The words are evidence: how to mend it follows from the
   // number, and is said once behind the evidence of all nodes.

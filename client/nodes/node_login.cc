@@ -30,8 +30,13 @@ bool has_no_place(protocol::ErrorCode code) {
          code == protocol::ErrorCode::IdentityConnectionsFull;
 }
 
+// The node takes no request now, of whatever kind.
+bool is_of_the_moment(protocol::ErrorCode code) {
+  return has_no_place(code) || (protocol::is_passing(code) && !is_login_put_off(code));
+}
+
 TimePoint rest_after(protocol::ErrorCode refusal) {
-  if (has_no_place(refusal)) {
+  if (is_of_the_moment(refusal)) {
     return TimePoint{};  // The breaker alone pauses.
   }
   if (refusal == protocol::ErrorCode::AuthenticationThrottled) {
@@ -108,6 +113,7 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!is_login(reply.answer.slot)) {
     return false;
   }
+  entry.logins_unanswered = 0;
   const Login::Outcome outcome = entry.login.take(reply.answer, login);
   if (outcome.again) {
     log_in(entry, reply.entries, login);
@@ -116,8 +122,8 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
     entry.rests_until = reply.answer.now + rest_after(code);
-    entry.connection->close(
-        numbered(has_no_place(code) ? protocol::ErrorCode::None : code, outcome.status.message()));
+    entry.connection->close(numbered(is_of_the_moment(code) ? protocol::ErrorCode::None : code,
+                                     outcome.status.message()));
   }
   return outcome.status.ok();
 }

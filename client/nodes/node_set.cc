@@ -230,6 +230,7 @@ void NodeSet::advance(TimePoint now) {
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
       entry.give_up_at = kTimeNever;
       if (awaits_login(entry)) {
+        ++entry.logins_unanswered;
         entry.connection->close(
             numbered(protocol::ErrorCode::AuthenticationBusy, "no answer to the login in time"));
       } else {
@@ -468,7 +469,8 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     entry.phase = Phase::Left;
     entry.give_up_at = now + kLeavingTime;
   }
-  entry.failed = !is_login_put_off(code);  // Nobody gives up for what passes in a moment.
+  // Nobody gives up for what passes in a moment; a node that never answers has failed.
+  entry.failed = !is_login_put_off(code) || entry.logins_unanswered > 1;
   entry.failure = {unanswered ? reason + std::string{kWhichPort} : reason, code};
   entry.breaker.trip(now);
   if (code == protocol::ErrorCode::CredentialsExposed) {

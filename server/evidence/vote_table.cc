@@ -50,32 +50,57 @@ void VoteTable::keep_bounds(NodeId voter) {
     forget(*voters_[voter].statements.begin());
   }
   while (bytes_ > options_.bytes_max && statements_.size() > 1) {
-    forget(statements_.begin()->first);
+    forget(oldest_of_most());
   }
+}
+
+// Of the voter that has most bytes, or of several such the oldest; not the newest of all.
+VoteTable::Number VoteTable::oldest_of_most() const {
+  Number oldest = 0;
+  std::size_t most = 0;
+  for (const auto& [id, voter] : voters_) {
+    const Number first = *voter.statements.begin();
+    const bool more = voter.bytes > most || (voter.bytes == most && first < oldest);
+    if (first != newest_ && more) {
+      most = voter.bytes;
+      oldest = first;
+    }
+  }
+  return oldest;
+}
+
+// Where the voter's vote of that shard is or shall be; nullptr: it is not to be kept. What stood
+// there is released.
+VoteTable::Vote* VoteTable::place_for(Row& row, const VoteGrant& grant, NodeId voter) {
+  Vote* const end = row.votes.data() + row.count;
+  Vote* vote = std::find_if(
+      row.votes.data(), end, [voter](const Vote& each) { return each.voter == voter; });
+  if (vote == end && row.count < kVotersMax) {
+    ++row.count;
+    return vote;
+  }
+  if (vote == end) {
+    ++dropped_;  // This one, or the one that makes room for it.
+    vote = std::min_element(
+        row.votes.data(), end, [](const Vote& a, const Vote& b) { return a.term < b.term; });
+  }
+  if (vote->term >= grant.term) {
+    return nullptr;
+  }
+  release(vote->statement);
+  return vote;
 }
 
 // Whether the vote is kept by this statement.
 bool VoteTable::put(Number number, const VoteGrant& grant, std::vector<NodeId>& rivals) {
   const NodeId voter = statements_[number].voter;
   Row& row = row_for(grant.shard);
-  auto* const end = row.votes.begin() + row.count;
-  auto* vote = std::find_if(
-      row.votes.begin(), end, [voter](const Vote& each) { return each.voter == voter; });
-  if (vote == end && row.count == kVotersMax) {
-    ++dropped_;
+  Vote* const vote = place_for(row, grant, voter);
+  if (vote == nullptr) {
     return false;
-  }
-  if (vote == end) {
-    ++row.count;
-  } else if (vote->term >= grant.term) {
-    return false;
-  } else if (vote->statement != number) {
-    release(vote->statement);
-  } else {
-    --statements_[number].uses;  // Twice in one statement: the caller counts it again.
   }
   *vote = {grant.term, number, voter};
-  row.shown = static_cast<std::uint8_t>(row.shown & ~(1u << (vote - row.votes.begin())));
+  row.shown = static_cast<std::uint8_t>(row.shown & ~(1u << (vote - row.votes.data())));
   const bool met = row.rival.value != 0 && row.rival_term == grant.term;
   if (met && std::ranges::find(rivals, row.rival) == rivals.end()) {
     rivals.push_back(row.rival);
@@ -211,12 +236,16 @@ void VoteTable::forget(Number number) {
 }
 
 void VoteTable::erase(std::map<Number, Kept>::iterator kept) {
-  Voter& voter = voters_[kept->second.voter];
+  const NodeId id = kept->second.voter;
+  Voter& voter = voters_[id];
   const std::size_t size = size_of(kept->second.bytes);
   voter.statements.erase(kept->first);
   voter.bytes -= size;
   bytes_ -= size;
   statements_.erase(kept);
+  if (voter.statements.empty()) {
+    voters_.erase(id);
+  }
 }
 
 void VoteTable::clear() {

@@ -1,10 +1,12 @@
 // Table of the newest signed votes for this node, by shard.
 //
 // For each shard and voter it keeps the statement with the vote of the highest term, and for each
-// shard who else was met as candidate or leader last. Bounded: kVotersMax voters of a shard, at
-// most kRowsMax shards at once (a shard takes the row of another one beyond that), and bytes of
-// statements, in all and by voter, so that no voter drives out the statements of others; the oldest
-// go first. Nothing is allocated before the first statement or candidate. Statements are believed
+// shard who else was met as candidate or leader last. Bounded: kVotersMax voters of a shard (one
+// more takes the place of the vote of the lowest term, if its own is of a higher one: nodes are
+// replaced, and the new ones have other ids), at most kRowsMax shards at once (a shard takes the
+// row of another one beyond that), and bytes of statements, in all and by voter. Where all together
+// have too many, the voter that has most loses its oldest, so that none drives out the statements
+// of others. Nothing is allocated before the first statement or candidate. Statements are believed
 // only as far as their form; signatures are judged when two of them contradict (vote_watch.h).
 // Pure; one thread.
 #pragma once
@@ -100,10 +102,12 @@ class VoteTable {
   const Row* row_of(ShardId shard) const;
   const Kept& kept(Number number) const;
   bool put(Number number, const VoteGrant& grant, std::vector<NodeId>& rivals);
+  Vote* place_for(Row& row, const VoteGrant& grant, NodeId voter);
   void release(Number number);
   void forget(Number number);
   void erase(std::map<Number, Kept>::iterator kept);
   void keep_bounds(NodeId voter);
+  Number oldest_of_most() const;
   void clear();
 
   Options options_;

@@ -30,7 +30,8 @@ class AttemptLimits {
   // A try of it failed.
   void on_failure(ConnectionIdentity& connection, std::uint64_t now_ms);
 
-  // The same where the connection is gone: who hangs up before the answer has tried all the same.
+  // The same where the connection is gone: who hangs up before the answer has tried all the same,
+  // if the password was checked.
   void on_failure(const SourceBits& address, std::uint64_t now_ms);
 
   std::size_t source_count() const { return sources_.size(); }

@@ -90,7 +90,8 @@ void IdentityRequests::check_password(const ClientRequest& request,
   const bool queued = env_.passwords.check(
       may ? user->verifier : security::decoy_verifier(),
       std::string{order.password},
-      {.done = [this, checked = std::move(checked)](bool right) { on_checked(checked, right); },
+      {.done = [this, checked = std::move(checked)](
+                   PasswordWorker::Outcome outcome) { on_checked(checked, outcome); },
        .abandoned = abandoned});
   if (!queued) {
     env_.metrics.queue_full.add();
@@ -101,8 +102,9 @@ void IdentityRequests::check_password(const ClientRequest& request,
   env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
 }
 
-// Those of connections that are gone: who comes after them does not wait for their turns. A try of
-// that address it was all the same.
+// Those of connections that are gone: who comes after them does not wait for their turns. Nothing
+// is counted against the address for one whose turn had not come: it learns nothing, and a crowd
+// that gives up behind one address would else throttle those of it that wait.
 void IdentityRequests::abandon_checks() {
   for (const auto& [source, checks] : checking_) {
     for (const Check& check : checks) {
@@ -114,13 +116,17 @@ void IdentityRequests::abandon_checks() {
 }
 
 // The user may have been changed meanwhile.
-void IdentityRequests::on_checked(const Checked& checked, bool fits) {
+void IdentityRequests::on_checked(const Checked& checked, PasswordWorker::Outcome outcome) {
   const auto of_source = checking_.find(checked.source);
   std::erase_if(of_source->second,
                 [&](const Check& each) { return each.connection == checked.connection; });
   if (of_source->second.empty()) {
     checking_.erase(of_source);
   }
+  if (outcome == PasswordWorker::Outcome::NotChecked) {
+    return;  // Its connection is gone, and nobody hears the answer.
+  }
+  const bool fits = outcome == PasswordWorker::Outcome::Right;
   const auto now_known = env_.users.find(checked.user);
   const bool right = fits && now_known && !now_known->disabled && !checked.verifier.empty() &&
                      now_known->verifier == checked.verifier;

@@ -116,13 +116,13 @@ class IdentityRequests {
   bool advance();
 
  private:
-  // A request whose password was checked.
   // A password that waits for the worker, or is there.
   struct Check {
     protocol::ConnectionId connection;
     PasswordWorker::Abandoned abandoned;
   };
 
+  // A request whose password was checked.
   struct Checked {
     protocol::ConnectionId connection;
     protocol::RequestSlot request;
@@ -136,7 +136,7 @@ class IdentityRequests {
   void check_password(const ClientRequest& request,
                       ConnectionIdentity& connection,
                       const protocol::AuthenticateOrder& order);
-  void on_checked(const Checked& checked, bool fits);
+  void on_checked(const Checked& checked, PasswordWorker::Outcome outcome);
   void check_token(const ClientRequest& request,
                    ConnectionIdentity& connection,
                    std::string_view token);

@@ -86,8 +86,12 @@ std::function<void()> PasswordWorker::work(Job& job) const {
   if (job.checked) {
     const bool waited_for =
         job.abandoned == nullptr || !job.abandoned->load(std::memory_order_relaxed);
-    const bool right = waited_for && security::check_password(job.verifier, job.password);
-    return [done = std::move(job.checked), right] { done(right); };
+    Outcome outcome = Outcome::NotChecked;
+    if (waited_for) {
+      outcome =
+          security::check_password(job.verifier, job.password) ? Outcome::Right : Outcome::Wrong;
+    }
+    return [done = std::move(job.checked), outcome] { done(outcome); };
   }
   return
       [done = std::move(job.hashed), made = security::hash_password(job.password)] { done(made); };

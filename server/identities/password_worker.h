@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -32,17 +33,23 @@ class PasswordWorker {
   PasswordWorker(const PasswordWorker&) = delete;
   PasswordWorker& operator=(const PasswordWorker&) = delete;
 
+  enum class Outcome : std::uint8_t {
+    Right,
+    Wrong,
+    NotChecked,  // It was abandoned before its turn: nothing is known of the password.
+  };
+
   // Set once nobody waits for the outcome any more.
   using Abandoned = std::shared_ptr<std::atomic<bool>>;
 
   // Who waits for a check.
   struct Waiter {
-    std::function<void(bool)> done;
+    std::function<void(Outcome)> done;
     Abandoned abandoned{};  // None: the waiter stays.
   };
 
   // Whether the password is the verifier's, later; one that is abandoned when its turn comes is not
-  // checked, and is none. False: the queue is full, and nothing happens.
+  // checked. False: the queue is full, and nothing happens.
   bool check(std::string verifier, std::string password, Waiter waiter);
 
   // A verifier of a new password, later (security/credentials/password.h). False as above.
@@ -57,7 +64,7 @@ class PasswordWorker {
   struct Job {
     std::string verifier;  // Empty: hash.
     std::string password;
-    std::function<void(bool)> checked;
+    std::function<void(Outcome)> checked;
     std::function<void(Result<std::string>)> hashed;
     Abandoned abandoned;
   };

@@ -33,6 +33,12 @@ CoordinatorDriverOptions office_options(const LockServiceOptions& options) {
       options.node, options.nodes, options.coordinator, options.tick_ms, options.election_ticks};
 }
 
+// A device takes no statements of votes (server/evidence), so nobody is to sign any for it.
+std::uint64_t features_of(const LockServiceOptions& options) {
+  const auto votes = static_cast<std::uint64_t>(protocol::Feature::VoteSignatures);
+  return options.on_device ? protocol::kFeatures & ~votes : protocol::kFeatures;
+}
+
 }  // namespace
 
 ServiceTasks::ServiceTasks(const LockServiceOptions& options,
@@ -41,6 +47,7 @@ ServiceTasks::ServiceTasks(const LockServiceOptions& options,
     : features({.node = options.node,
                 .nodes = options.nodes,
                 .tick_ms = options.tick_ms,
+                .features = features_of(options),
                 .disk_is_low = options.disk_is_low}),
       sweeps(metrics),
       expiry(expiry_options(options), environment.locks, metrics, expiry_doors(environment)),

@@ -16,7 +16,7 @@ SUMMARY = "haproxy and nginx before the ports: mutual TLS from end to end, the P
 TEMPLATES = Path(__file__).resolve().parent / "fronts"
 # Ports of a front, by the names of the templates.
 PORTS = (*(f"client_{node}" for node in NODES), "any", "proxied", "proxied_v2", "proxied_permissive", "proxied_pages", "pages", "ledger",
-         "bare", "other_ca", "old")
+         "bare", "other_ca", "right_ca", "old", "new")
 HELD_S = 60
 SOURCE = "127.0.0.2"  # From where fronts connect to client ports, so that nodes see who it was.
 # Headers by which fronts elsewhere say who is behind them.
@@ -47,7 +47,7 @@ class Front:
         if self.program.process.poll() is not None:
             raise RuntimeError(f"{self.name}: {self.program.words()}")
         try:
-            for name in ("client_1", "old"):
+            for name in ("client_1", "new"):
                 socket.create_connection(("127.0.0.1", self.ports[name]), 5).close()
         except OSError:
             return False
@@ -153,11 +153,14 @@ def bearer_of(cluster: Cluster, user: str) -> str:
 
 def check_refused_fronts(front: Front, verdict) -> None:
     name = front.name
+    # What any front says that reaches no node: so each has a control beside it, which differs in the one thing alone.
     broken = 503 if name == "haproxy" else 502
-    for port, status, what in (("bare", 401, "a front without a certificate is nobody to the node"),
-                               ("other_ca", broken, "a front that believes another CA refuses the node"),
-                               ("old", broken, "a front with TLS 1.2 is refused by the node")):
-        seen = front.page(port, "/metrics")
+    for port, page, status, what in (("bare", "/metrics", 401, "a front without a certificate is nobody to the node"),
+                                     ("right_ca", "/livez", 200, "a front that believes the nodes' CA takes the node"),
+                                     ("other_ca", "/livez", broken, "a front that believes another CA refuses the node"),
+                                     ("new", "/livez", 200, "a front with TLS 1.3 is taken by the node"),
+                                     ("old", "/livez", broken, "a front with TLS 1.2 is refused by the node")):
+        seen = front.page(port, page)
         verdict.expect(f"{name}: {what} ({status})", seen[0] == status, str(seen))
     seen = front.page("pages", "/livez", user="")
     verdict.expect(f"{name}: who shows no certificate to the front gets nothing from the node", seen[0] in (0, 400), str(seen))

@@ -27,6 +27,7 @@ struct MemorySink final : Sink {
     last_slot = slots.back();
     for (const PayloadExtent extent : payloads) {
       payload_bytes += extent.bytes.size();
+      at_payload(from, band, extent.bytes);
     }
     at_frame(from);
   }
@@ -61,6 +62,8 @@ struct MemorySink final : Sink {
 
   // Called in the midst of what the network does.
   std::function<void(NodeId)> at_frame = [](NodeId) {};
+  std::function<void(NodeId, Band, std::span<const std::byte>)> at_payload =
+      [](NodeId, Band, std::span<const std::byte>) {};
   std::function<void(NodeId)> at_down = [](NodeId) {};
 
   std::vector<Frame> frames;

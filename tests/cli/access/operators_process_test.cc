@@ -99,7 +99,7 @@ TEST_F(OperatorsTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
   }
   turned_away(certified("bob"));
   EXPECT_EQ(closed("gave_way"), 0);
-  EXPECT_EQ(closed("full"), 2);
+  EXPECT_GE(closed("full"), 2);  // A tool may have tried more than once.
   // Nobody is an operator where rights are not checked.
   must(admin(), {"auth", "disable"});
   EXPECT_NE(as(admin(), {"auth", "status"}).code, 0);

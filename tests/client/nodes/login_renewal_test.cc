@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -31,6 +33,9 @@ class LoginRenewalTest : public ClientTest {
   }
 
   std::optional<FakeReply> hear(const FakeRequest& request) {
+    if (first_hangs_ && request.node == NodeId{1}) {
+      return std::nullopt;
+    }
     if (lets_one_wait_.exchange(false)) {
       waiting_ = request;
       return std::nullopt;
@@ -116,6 +121,7 @@ class LoginRenewalTest : public ClientTest {
   std::atomic<std::uint32_t> life_s_{600};
   std::atomic<ErrorCode> refusal_{ErrorCode::None};
   std::atomic<int> tokens_{0};
+  std::atomic<bool> first_hangs_{false};  // Node 1 answers no login.
   std::atomic<bool> lets_one_wait_{
       false};  // The next login has no answer but with the one behind it.
   std::atomic<bool> answered_late_{false};
@@ -203,11 +209,23 @@ TEST_F(LoginRenewalTest, ALateAnswerIsTakenForTheTokenThatItIsAbout) {
   EXPECT_EQ(client.statistics().reconnects, 0u);
 }
 
-// It says nothing of the token that the node has no place now: nodes are left alone for 30 s after
-// a login that they refuse, which ends sessions.
-TEST_F(LoginRenewalTest, ANodeThatHasNoPlaceIsTriedAgainBeforeLong) {
+// It says nothing of the token that the node has no place now, or takes no request: nodes are left
+// alone for 30 s after a login that they refuse, which ends sessions.
+class LoginOfTheMomentTest : public LoginRenewalTest,
+                             public ::testing::WithParamInterface<ErrorCode> {};
+
+INSTANTIATE_TEST_SUITE_P(Refusals,
+                         LoginOfTheMomentTest,
+                         ::testing::Values(ErrorCode::ConnectionsExhausted,
+                                           ErrorCode::IdentityConnectionsFull,
+                                           ErrorCode::RateExceeded,
+                                           ErrorCode::Overloaded,
+                                           ErrorCode::ShuttingDown,
+                                           ErrorCode::NotReady));
+
+TEST_P(LoginOfTheMomentTest, ANodeThatTakesNothingNowIsTriedAgainBeforeLong) {
   Client client = connect_as_bob();
-  refusal_ = ErrorCode::ConnectionsExhausted;
+  refusal_ = GetParam();
   cluster_.stop_node(NodeId{1});
   settle_until(client, [](const ClientStatistics& counted) { return counted.reconnects > 0; });
   cluster_.start_node(NodeId{1});
@@ -223,6 +241,40 @@ TEST_F(LoginRenewalTest, ANodeThatHasNoPlaceIsTriedAgainBeforeLong) {
   clock_->advance(std::chrono::seconds{20});
   static_cast<void>(client.statistics());
   EXPECT_EQ(nodes_of(logins(1)), std::vector<NodeId>{NodeId{1}});
+}
+
+// One silence may be a node that is busy; a second one is a node that hangs, and nobody waits for
+// it.
+TEST_F(LoginRenewalTest, ANodeThatAnswersNoLoginCountsAsFailedFromTheSecondOn) {
+  Client client = connect_as_bob();
+  const auto logins_of_first = [this] {
+    return std::ranges::count(
+        cluster_.requests(RequestKind::Authenticate), NodeId{1}, &FakeRequest::node);
+  };
+  const auto first = [&client] { return client.cluster().nodes.front(); };
+  first_hangs_ = true;
+  cluster_.stop_node(NodeId{1});
+  settle_until(client, [](const ClientStatistics& counted) { return counted.reconnects > 0; });
+  cluster_.start_node(NodeId{1});
+  for (int silence = 0; silence < 2; ++silence) {
+    const auto before = logins_of_first();
+    advance_until(client, std::chrono::seconds{1}, [&](const ClientStatistics&) {
+      return logins_of_first() > before;
+    });
+    while (first().last_error_number != 6532u) {  // The Welcome is there, and the login waits.
+      std::this_thread::yield();
+    }
+    clock_->advance(options().connect_timeout);
+    while (cluster_.is_connected(NodeId{1})) {
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_EQ(first().last_error_number, 6532u);
+  auto listing = std::async(std::launch::async, [&client] { return client.list({}).ok(); });
+  EXPECT_EQ(listing.wait_for(std::chrono::minutes{1}), std::future_status::ready)
+      << "a list waits for nodes that have not been tried yet";
+  clock_->advance(std::chrono::hours{1});
+  listing.wait();
 }
 
 }  // namespace

@@ -5,8 +5,11 @@
 #include "tests/server/evidence/statements.h"
 #include "tests/server/host_turn/engine_cluster.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <span>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -40,6 +43,13 @@ class Voter {
     options.transport = fabric.endpoint();
     options.proof = proof();
     network_ = netcore::must_create(std::move(options));
+    sink_.at_payload = [this](NodeId from, netcore::Band band, std::span<const std::byte> bytes) {
+      if (band == netcore::Band::Rpc && is_vote_message(bytes)) {
+        const auto message = decode_vote_message(bytes);
+        ASSERT_TRUE(message.has_value());
+        heard_.push_back({from, message->kind, message->statement});
+      }
+    };
     sink_.at_frame = [this](NodeId from) {
       Message message;
       std::memcpy(&message, sink_.last_slot.bytes, sizeof message);
@@ -83,10 +93,50 @@ class Voter {
     network_->send(candidate, netcore::Band::Rpc, {&empty, 1}, {&extent, 1});
   }
 
+  // Asks for a vote, as a candidate whose log goes so far.
+  void campaign(NodeId voter, const VoteGrant& of, const ShardView& log) {
+    Message request;
+    request.kind = MessageKind::Vote;
+    request.shard = of.shard;
+    request.term = of.term;
+    request.index = log.last;
+    request.log_term = log.term;
+    request.from = kVoter;
+    request.to = voter;
+    netcore::Slot slot;
+    std::memcpy(slot.bytes, &request, sizeof request);
+    network_->send(voter, netcore::Band::Consensus, {&slot, 1});
+  }
+
+  void show(NodeId to, const VoteStatement& statement) {
+    const auto message = encode_vote_message(VoteMessageKind::Shown, signed_by_voter(statement));
+    const netcore::Slot empty{};
+    const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
+    network_->send(to, netcore::Band::Rpc, {&empty, 1}, {&extent, 1});
+  }
+
+  // How often that node has said so to this one, of a vote.
+  std::ptrdiff_t heard(VoteMessageKind kind, NodeId from, const VoteGrant& of) const {
+    return std::ranges::count_if(heard_, [&](const Heard& each) {
+      const auto& grants = each.statement.grants;
+      return each.kind == kind && each.from == from &&
+             std::ranges::any_of(grants, [&](const VoteGrant& grant) {
+               return grant.shard == of.shard && grant.term == of.term;
+             });
+    });
+  }
+
   bool answers = true;
 
  private:
+  struct Heard {
+    NodeId from;
+    VoteMessageKind kind;
+    VoteStatement statement;
+  };
+
   netcore::MemorySink sink_;
+  std::vector<Heard> heard_;
   std::unique_ptr<netcore::PeerNetwork> network_;
 };
 
@@ -192,17 +242,50 @@ TEST_F(DoubleVoteEngineTest, ANodeThatVotesTwiceIsProvenOnceByBothAndNobodyStops
   EXPECT_TRUE(cluster_.engine(2).failure().ok());
 }
 
+// Two candidates in one term, and a vote for one of them: it is shown to the other one, who finds
+// that nobody has voted twice.
 TEST_F(DoubleVoteEngineTest, HonestNodesSignTheirVotesAndProveNothing) {
   start(1);
   start(2);
   voter_ = std::make_unique<Voter>(cluster_.fabric());
   voter_->answers = false;
-  run_until([this] { return cluster_.all_led(); });
-  EXPECT_GT(cluster_.count(1, "gcoord_server_vote_signatures_total") +
-                cluster_.count(2, "gcoord_server_vote_signatures_total"),
-            0u);
+  run_until([this] { return voter_->is_up() && cluster_.all_led(); });
+  const std::uint32_t leader = cluster_.leader_of(0);
+  const std::uint32_t follower = 3 - leader;
+  const ShardView log = cluster_.engine(leader).view(ShardId{0});
+  const VoteGrant of{ShardId{0}, log.term};
+  const auto shown_to_voter = [&] {
+    return voter_->heard(VoteMessageKind::Shown, NodeId{leader}, of);
+  };
+  // The follower has voted for the leader, which is asked by a rival of that term.
+  run_until([&] {
+    voter_->campaign(NodeId{leader}, of, log);
+    voter_->campaign(NodeId{follower}, of, log);
+    return shown_to_voter() > 0;
+  });
+  EXPECT_EQ(shown_to_voter(), 1) << "once";
+  EXPECT_EQ(voter_->heard(VoteMessageKind::Granted, NodeId{leader}, of), 0);
+  EXPECT_EQ(voter_->heard(VoteMessageKind::Granted, NodeId{follower}, of), 0);
+
+  // The rival shows the leader a vote of the follower's for it in a later term: two votes of one
+  // node, and no double vote.
+  const auto vote_for_rival = [&](Term term) {
+    VoteStatement statement = statement_of(NodeId{follower}, kVoter, {{of.shard, term}});
+    statement.life = cluster_.engine(follower).incarnation();
+    return statement;
+  };
+  voter_->show(NodeId{leader}, vote_for_rival(Term{of.term.value + 7}));
+  const std::uint64_t cookie = cluster_.propose(leader, 0, "x");
+  run_until([&] { return cluster_.decided(leader, cookie); });
   EXPECT_EQ(proven(1) + proven(2), 0u);
   EXPECT_EQ(files(1) + files(2), 0u);
+  EXPECT_TRUE(cluster_.engine(1).failure().ok());
+  EXPECT_TRUE(cluster_.engine(2).failure().ok());
+
+  // One in the very term is: the silence above is not that of a node which hears nothing.
+  voter_->show(NodeId{leader}, vote_for_rival(of.term));
+  run_until([&] { return proven(leader) == 1; });
+  EXPECT_EQ(proven(follower), 0u);
 }
 
 }  // namespace

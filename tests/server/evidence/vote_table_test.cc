@@ -95,12 +95,51 @@ TEST_F(VoteTableTest, AllVotersTogetherAreBoundedToo) {
   EXPECT_FALSE(table.holds(vote(0, 1)));
 }
 
-TEST_F(VoteTableTest, AnEighthVoterOfAShardFindsNoPlace) {
-  for (std::uint32_t voter = 2; voter < 9; ++voter) {
-    EXPECT_NE(add(table_, NodeId{voter}, {vote(0, 1)}).number, 0u);
+// Whoever sends many statements loses its own.
+TEST_F(VoteTableTest, WhereAllHaveTooManyTheVoterWithMostLosesItsOldest) {
+  VoteTable table({.shard_count = 1000, .bytes_max = 4'000, .voter_bytes_max = 100'000});
+  add(table, NodeId{9}, {vote(999, 1)});
+  add(table, NodeId{2}, {vote(998, 1)});
+  for (std::uint32_t k = 0; k < 200; ++k) {
+    add(table, NodeId{5}, {vote(k, 1)});
+    EXPECT_LE(table.bytes(), 4'000u);
   }
+  EXPECT_TRUE(table.holds(vote(999, 1)));
+  EXPECT_TRUE(table.holds(vote(998, 1)));
+  EXPECT_TRUE(table.holds(vote(199, 1)));
+  EXPECT_FALSE(table.holds(vote(0, 1)));
+}
+
+// Nodes that are replaced come back with other ids.
+TEST_F(VoteTableTest, AnEighthVoterOfAShardTakesThePlaceOfTheLowestTerm) {
+  for (std::uint32_t voter = 2; voter < 9; ++voter) {
+    EXPECT_NE(add(table_, NodeId{voter}, {vote(0, voter == 5 ? 1 : 2)}).number, 0u);
+  }
+  const std::size_t seven = table_.bytes();
   EXPECT_EQ(add(table_, NodeId{9}, {vote(0, 1)}).number, 0u);
   EXPECT_EQ(table_.take_dropped(), 1u);
+  const auto eighth = add(table_, NodeId{9}, {vote(0, 2)});
+  EXPECT_NE(eighth.number, 0u);
+  EXPECT_EQ(table_.find(vote(0, 2), NodeId{9}), eighth.number);
+  EXPECT_EQ(table_.find(vote(0, 1), NodeId{5}), 0u);
+  EXPECT_NE(table_.find(vote(0, 2), NodeId{8}), 0u);
+  EXPECT_EQ(table_.take_dropped(), 1u);
+  EXPECT_EQ(table_.bytes(), seven) << "the statement went with its vote";
+  EXPECT_EQ(add(table_, NodeId{5}, {vote(0, 2)}).number, 0u);
+}
+
+TEST_F(VoteTableTest, AShardIsWatchedHoweverOftenItsNodesAreReplaced) {
+  add(table_, NodeId{2}, {vote(0, 1), vote(1, 1)});
+  for (std::uint32_t voter = 3; voter < 40; ++voter) {
+    const auto added = add(table_, NodeId{voter}, {vote(0, voter)});
+    EXPECT_EQ(table_.find(vote(0, voter), NodeId{voter}), added.number);
+    EXPECT_EQ(table_.meet(vote(0, voter), NodeId{100}), std::vector{added.number});
+  }
+  EXPECT_TRUE(table_.holds(vote(1, 1))) << "of the statement that has lost one of two";
+  const std::size_t before = table_.bytes();
+  add(table_, NodeId{2}, {vote(1, 2)});
+  EXPECT_EQ(table_.take_dropped(), 31u);
+  EXPECT_LT(table_.bytes(), before) << "the first statement is gone with its last vote";
 }
 
 TEST_F(VoteTableTest, ShardsBeyondTheRowsTakeTheRowsOfOthers) {

@@ -2,8 +2,11 @@
 #include "tests/server/identities/identities_fixture.h"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <semaphore>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -182,11 +185,38 @@ TEST_F(AuthenticateTest, AnAddressThatHangsUpBeforeTheAnswersHasTriedAllTheSame)
     send(connection, slot_of(protocol::RequestKind::Authenticate), wrong_password());
     connections_.open.erase(connection.value);
   }
-  while (counts_.passwords_wrong.value() < kAttemptsOfSource && wait_for_worker()) {
+  for (std::uint32_t k = 0; k < kAttemptsOfSource; ++k) {  // All have had their turns.
+    ASSERT_TRUE(done_.try_acquire_for(std::chrono::seconds{60}));
   }
+  requests_.advance();
+  EXPECT_EQ(counts_.passwords_wrong.value(), kAttemptsOfSource);
   EXPECT_EQ(error_in(log_in(connections_.add(7), "ann", "open sesame")),
             ErrorCode::AuthenticationThrottled);
   EXPECT_EQ(error_in(log_in(connections_.add(8), "ann", "open sesame")), ErrorCode::None);
+}
+
+// Else a crowd that gives up while a node is busy would throttle those of its address that wait.
+TEST_F(AuthenticateTest, WhoGivesUpBeforeItsTurnCountsAgainstNobody) {
+  std::unique_lock stopped{worker_goes_on_};
+  const auto attempt = [this] {
+    const auto connection = connections_.add(7);
+    send(connection, slot_of(protocol::RequestKind::Authenticate), wrong_password());
+    return connection;
+  };
+  attempt();
+  ASSERT_TRUE(wait_for_worker());
+  for (std::uint32_t k = 0; k < kChecksOfSource; ++k) {
+    connections_.open.erase(attempt().value);
+  }
+  requests_.advance();  // It sees that they are gone, and the worker has had none of them.
+  stopped.unlock();
+  for (std::uint32_t k = 0; k < kChecksOfSource; ++k) {
+    ASSERT_TRUE(wait_for_worker());
+  }
+  static_assert(kChecksOfSource >= kAttemptsOfSource);
+  EXPECT_EQ(counts_.passwords_wrong.value(), 1u);
+  EXPECT_EQ(counts_.throttled.value(), 0u);
+  EXPECT_EQ(error_in(log_in(connections_.add(7), "ann", "open sesame")), ErrorCode::None);
 }
 
 TEST_F(AuthenticateTest, OneAddressDoesNotTakeTheWholeQueue) {
@@ -222,7 +252,8 @@ TEST(PasswordWorker, RefusesWhatItsQueueCannotHoldAndForgetsTheRestAtItsEnd) {
   std::size_t taken = 0;
   {
     PasswordWorker worker{[] {}};
-    while (worker.check(dear, "a", {[](bool) {}}) && taken < 10 * PasswordWorker::kQueueMax) {
+    while (worker.check(dear, "a", {[](PasswordWorker::Outcome) {}}) &&
+           taken < 10 * PasswordWorker::kQueueMax) {
       ++taken;
     }
   }
@@ -236,16 +267,19 @@ TEST(PasswordWorker, DoesNotCheckWhatNobodyWaitsFor) {
   const std::string verifier = security::hash_password("a", {1, 8, 1}).value();
   std::counting_semaphore<> woken{0};
   PasswordWorker worker{[&] { woken.release(); }};
-  std::vector<bool> fits;
-  for (const bool abandoned : {true, false}) {
-    ASSERT_TRUE(worker.check(verifier,
-                             "a",
-                             {.done = [&](bool right) { fits.push_back(right); },
-                              .abandoned = std::make_shared<std::atomic<bool>>(abandoned)}));
+  std::vector<PasswordWorker::Outcome> outcomes;
+  for (const auto& [abandoned, password] :
+       {std::pair{true, "a"}, std::pair{false, "a"}, std::pair{false, "b"}}) {
+    ASSERT_TRUE(
+        worker.check(verifier,
+                     password,
+                     {.done = [&](PasswordWorker::Outcome outcome) { outcomes.push_back(outcome); },
+                      .abandoned = std::make_shared<std::atomic<bool>>(abandoned)}));
     woken.acquire();
     EXPECT_TRUE(worker.take_done());
   }
-  EXPECT_EQ(fits, (std::vector<bool>{false, true}));
+  using enum PasswordWorker::Outcome;
+  EXPECT_EQ(outcomes, (std::vector{NotChecked, Right, Wrong}));
 }
 
 TEST(TokenCache, TheOldestGoesFirst) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <semaphore>
 #include <string>
@@ -165,7 +166,11 @@ class IdentitiesFixture : public testing::Test {
   KeptConnections connections_;
   KeptReplies replies_;
   std::counting_semaphore<> done_{0};
-  PasswordWorker passwords_{[this] { done_.release(); }};
+  std::mutex worker_goes_on_;  // Who holds it stops the worker behind the job that it has done.
+  PasswordWorker passwords_{[this] {
+    done_.release();
+    const std::lock_guard until_it_may{worker_goes_on_};
+  }};
   IdentityRequests requests_;
 };
 

@@ -136,6 +136,22 @@ class PreparedService : public testing::Test {
   std::uint64_t request_last_ = 0;
 };
 
+// Else others would sign their votes for it, and it would drop each.
+TEST_F(PreparedService, ANodeWhoseTurnIsResidentSaysThatItTakesNoStatementsOfVotes) {
+  EXPECT_FALSE(service_->all_have(protocol::Feature::VoteSignatures));
+  EXPECT_TRUE(service_->all_have(protocol::Feature::DeviceGroups));
+  LockServiceOptions options;
+  options.node = NodeId{1};
+  options.nodes = {NodeId{1}};
+  options.election_ticks = 10;
+  options.limits = {4, 100, 60'000};
+  MetricsRegistry metrics;
+  LockService on_host{options, sink_, metrics};
+  on_host.set_time(1'000'000);
+  on_host.start(engine_, Incarnation{7}, reports_);
+  EXPECT_TRUE(on_host.all_have(protocol::Feature::VoteSignatures));
+}
+
 TEST_F(PreparedService, APreparedAcquireIsProposedWithItsEntriesAndNoBytes) {
   acquire(1, "orders");
   serve(true);

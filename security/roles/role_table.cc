@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 namespace gcoord::security {
 
@@ -47,28 +49,54 @@ std::set<std::string_view> admin_roles(const AccessTable& table) {
   return found;
 }
 
-// With what it includes.
-RightMask rights_everywhere(const AccessTable& table, const std::string& role) {
+RightMask own_rights_everywhere(const Role& role) {
   RightMask everywhere = 0;
-  const std::vector<std::string> roles = {role};  // closure_of() gives views of it.
-  for (const std::string_view each : closure_of(table, roles)) {
-    const auto found = table.roles.find(each);
-    if (found == table.roles.end()) {
-      return kAllRights;  // kRootRole.
-    }
-    for (const Grant& grant : found->second.grants) {
-      everywhere |= grant.prefix.empty() && !grant.exact ? grant.rights : 0;
-    }
+  for (const Grant& grant : role.grants) {
+    everywhere |= grant.prefix.empty() && !grant.exact ? grant.rights : 0;
   }
   return everywhere;
+}
+
+// Of each role with what it includes, in the order of the table. Each pass adds something, or is
+// the last: there is at most one for each role within another.
+std::vector<RightMask> rights_everywhere(const AccessTable& table) {
+  std::vector<RightMask> rights;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (const auto& [name, role] : table.roles) {
+    places.emplace(name, rights.size());
+    rights.push_back(own_rights_everywhere(role));
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> includes;  // The outer one, the inner one.
+  std::size_t outer = 0;
+  for (const auto& [name, role] : table.roles) {
+    for (const std::string& each : role.includes) {
+      if (const auto found = places.find(each); found != places.end()) {
+        includes.emplace_back(outer, found->second);
+      } else if (each == kRootRole) {
+        rights[outer] = kAllRights;
+      }
+    }
+    ++outer;
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [to, from] : includes) {
+      more = more || (rights[from] & ~rights[to]) != 0;
+      rights[to] |= rights[from];
+    }
+  }
+  return rights;
 }
 
 }  // namespace
 
 std::vector<std::string_view> roles_that_chose_sessions(const AccessTable& table) {
+  const std::vector<RightMask> rights = rights_everywhere(table);
   std::vector<std::string_view> found;
+  std::size_t place = 0;
   for (const auto& [name, role] : table.roles) {
-    const RightMask everywhere = rights_everywhere(table, name);
+    const RightMask everywhere = rights[place];
+    ++place;
     if ((everywhere & bit_of(Right::SessionReadAll)) != 0 &&
         (everywhere & bit_of(Right::SessionChoose)) == 0) {
       found.push_back(name);

@@ -111,7 +111,10 @@ ConnectionAccount::Admission ConnectionAccount::admit_to_prove(const ClientSourc
   const auto found = sources_.find(source.bits);
   const std::size_t own = found == sources_.end() ? 0 : found->second->unsettled;
   const bool full = connection_count() + of_host >= limits_.connections_max;
-  if (full || unsettled_ >= operators || own >= std::max<std::size_t>(1, operators / 4)) {
+  if (own >= std::max<std::size_t>(1, operators / 4)) {
+    return {Verdict::SourceFull, Share{}};
+  }
+  if (full || unsettled_ >= operators) {
     return {Verdict::NodeFull, Share{}};
   }
   Share share = take_place(source);

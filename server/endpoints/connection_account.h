@@ -164,7 +164,8 @@ class ConnectionAccount {
 
   // The same of a source that admit() has refused, for a client that will have to prove to be an
   // operator: a place that is kept for such ones, with an unsettled share. As many as
-  // AccountLimits::operators() are unsettled at a time, a quarter of them of one source.
+  // AccountLimits::operators() are unsettled at a time, a quarter of them of one source
+  // (SourceFull).
   Admission admit_to_prove(const ClientSource& source);
 
   std::size_t held(HeldBytes kind) const {

@@ -131,4 +131,23 @@ Connection* ConnectionTable::gives_way(const ClientSource& newcomer,
   return fair ? found : nullptr;
 }
 
+Connection* ConnectionTable::unsettled_gives_way(const ClientSource& newcomer,
+                                                 bool same_source,
+                                                 std::uint64_t now_ms) const {
+  const Place* found = nullptr;
+  for (const Place& place : places_) {
+    const Connection* const each = place.connection.get();
+    if (each == nullptr || !each->share().unsettled() || each->outstanding() != 0 ||
+        (same_source && !each->share().of_source(newcomer))) {
+      continue;
+    }
+    const std::uint64_t since_ms = each->swept.unsettled_since;
+    const bool long_enough = since_ms != 0 && now_ms >= since_ms + kUnsettledGivesWayMs;
+    if (long_enough && (found == nullptr || place.arrival < found->arrival)) {
+      found = &place;
+    }
+  }
+  return found == nullptr ? nullptr : found->connection.get();
+}
+
 }  // namespace gcoord::server

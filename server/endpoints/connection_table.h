@@ -18,6 +18,9 @@ namespace gcoord::server {
 // A welcomed connection without any request under way gives its place to a newcomer after so long.
 inline constexpr std::uint64_t kGivesWayMs = 10'000;
 
+// One on an unsettled place, without a login under way, after so long.
+inline constexpr std::uint64_t kUnsettledGivesWayMs = 1'000;
+
 // Places that are looked at for one newcomer.
 inline constexpr std::size_t kGivesWayLooks = 4096;
 
@@ -49,6 +52,14 @@ class ConnectionTable {
   // unsettled place: where all are taken, newcomers come all the time, and no operator would have
   // the time to log in. nullptr: nobody does.
   Connection* gives_way(const ClientSource& newcomer, bool same_source, std::uint64_t now_ms);
+
+  // The connection on an unsettled place that gives it to a newcomer which may prove to be an
+  // operator: the oldest, of the same source where that has all such places that it may have, whose
+  // place has been unsettled for kUnsettledGivesWayMs while nothing of it is under way. Else who
+  // only says Hello would keep operators out. nullptr: none does.
+  Connection* unsettled_gives_way(const ClientSource& newcomer,
+                                  bool same_source,
+                                  std::uint64_t now_ms) const;
 
   // Whether who has not proven who it is may ask for nothing.
   void set_proven_only(bool proven_only) { proven_only_ = proven_only; }

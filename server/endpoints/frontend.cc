@@ -214,6 +214,13 @@ ConnectionAccount::Share FrontEnd::find_place(const ClientSource& source) {
   // Without rights there is nothing to prove.
   if (!admission.share.placed() && replies_.filter != nullptr && replies_.filter->proven_only()) {
     admission = account_.admit_to_prove(source);
+    if (!admission.share.placed()) {
+      const bool same_source = admission.verdict == ConnectionAccount::Verdict::SourceFull;
+      if (Connection* idle = table_.unsettled_gives_way(source, same_source, swept_ms_)) {
+        idle->close(CloseReason::GaveWay);
+        admission = account_.admit_to_prove(source);
+      }
+    }
   }
   return std::move(admission.share);
 }

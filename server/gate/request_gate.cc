@@ -6,6 +6,7 @@
 #include "server/interfaces/replies.h"
 #include "server/rights/decision.h"
 
+#include <algorithm>
 #include <string>
 
 namespace gcoord::server {
@@ -56,6 +57,15 @@ security::RightMask demanded(const RequestDemands& demands) {
   return rights;
 }
 
+// Whether some role has session.choose, which nobody is granted before all nodes know it.
+bool grants_choice(const security::AccessTable& table) {
+  return std::ranges::any_of(table.roles, [](const auto& row) {
+    return std::ranges::any_of(row.second.grants, [](const security::Grant& grant) {
+      return (grant.rights & security::bit_of(security::Right::SessionChoose)) != 0;
+    });
+  });
+}
+
 }  // namespace
 
 RequestGate::RequestGate(MetricsRegistry& metrics)
@@ -68,7 +78,8 @@ RequestGate::RequestGate(MetricsRegistry& metrics)
       enabled_(
           metrics.gauge({"gcoord_server_access_enabled", "1: the node checks rights.", "", ""})) {}
 
-void RequestGate::show() const {
+void RequestGate::show() {
+  choice_guarded();
   const security::AccessTable& table = environment_->table();
   epoch_.set(static_cast<std::int64_t>(table.epoch));
   enabled_.set(table.enabled ? 1 : 0);
@@ -144,15 +155,26 @@ bool RequestGate::pass_unknown(protocol::ConnectionId connection,
   return is_of_health(slot.kind) && may_see_health(stand, reader);
 }
 
+// A node that is down is not seen to have the feature, so what was seen once is kept.
+bool RequestGate::choice_guarded() {
+  const security::AccessTable& table = environment_->table();
+  if (!choice_guarded_) {
+    choice_guarded_ =
+        !all_guard_ || all_guard_() || (roles_looked_at_ != table.epoch && grants_choice(table));
+    roles_looked_at_ = table.epoch;
+  }
+  return choice_guarded_;
+}
+
 // The choice of a session's id is the last thing that a request demands, so nothing else is missing
 // where that is.
 std::optional<MissingRight> RequestGate::missing_of(const RequestDemands& demands,
                                                     const security::RightsOf& granted,
-                                                    bool identified) const {
+                                                    bool identified) {
   auto missing = missing_right(demands, granted, identified);
   const bool chooses = missing && missing->scope == DemandScope::Cluster &&
                        missing->right == security::Right::SessionChoose;
-  if (chooses && all_guard_ && !all_guard_() &&
+  if (chooses && !choice_guarded() &&
       granted.allows_all_below(security::Right::SessionReadAll, "")) {
     return std::nullopt;
   }

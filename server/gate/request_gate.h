@@ -62,9 +62,10 @@ class RequestGate {
   // Before the first request. Without it everything passes.
   void start(Environment environment) { environment_.emplace(std::move(environment)); }
 
-  // Says whether all nodes have Feature::Safeguards. Until then nobody can be granted
-  // session.choose, and session.read.all is enough to choose a session's id, as before. Without it
-  // they have.
+  // Says whether all nodes are seen to have Feature::Safeguards, or something shows that they had
+  // it once. Until the first time nobody can be granted session.choose, and session.read.all is
+  // enough to choose a session's id, as before; not any more from then on, however many nodes are
+  // down, nor once a role has session.choose. Without it they have.
   void set_all_guard(std::function<bool()> all_guard) { all_guard_ = std::move(all_guard); }
 
   // Whether rights are checked.
@@ -82,8 +83,9 @@ class RequestGate {
     return on() ? environment_->table().epoch + environment_->reidentified() + 1 : 0;
   }
 
-  // Shows the roles that this node goes by in its metrics. Once per pass.
-  void show() const;
+  // Shows the roles that this node goes by in its metrics, and looks whether all nodes have
+  // Feature::Safeguards. Once per pass.
+  void show();
 
   // Whether a request may go on, as it came, checked or not; if not, it is answered, counted and
   // logged. RequestFlag::Discreet is set where the answer may not say who holds the name.
@@ -115,7 +117,8 @@ class RequestGate {
  private:
   std::optional<MissingRight> missing_of(const RequestDemands& demands,
                                          const security::RightsOf& granted,
-                                         bool identified) const;
+                                         bool identified);
+  bool choice_guarded();
   bool pass_unknown(protocol::ConnectionId connection, const protocol::RequestSlot& slot) const;
   bool pass_confirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   void refuse_unconfirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
@@ -125,6 +128,8 @@ class RequestGate {
 
   std::optional<Environment> environment_;
   std::function<bool()> all_guard_;
+  bool choice_guarded_ = false;                   // Never false again.
+  std::optional<std::uint64_t> roles_looked_at_;  // Epoch of those that let nobody choose.
   Authority authority_;
   RightsCache cache_;
   Refusals refusals_;

@@ -295,11 +295,11 @@ std::optional<LimitJudge::Refusal> LimitJudge::limited(LimitAccount& account,
     default:
       break;
   }
-  // Before a token is taken: waiting does not help it.
-  if (auto too_long = beyond_ttl(account, slot, payload)) {
-    return too_long;
-  }
+  // First of all, so that what is refused is not for nothing.
   auto refusal = beyond_rate(account);
+  if (!refusal) {
+    refusal = beyond_ttl(account, slot, payload);
+  }
   if (!refusal && accounts_.has_prefixes()) {
     refusal = beyond_prefix_rate(slot, payload);
   }

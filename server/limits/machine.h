@@ -17,7 +17,6 @@
 #include "security/limits/limit_cpu.h"
 #include "server/interfaces/command_machine.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -72,41 +71,9 @@ class LimitsMachine final : public CommandMachine<LimitsPolicy> {
  public:
   using CommandMachine::CommandMachine;
 
-  // server/interfaces/state_machine.h
-  void apply(const AppliedEntry& entry) override {
-    if (entry.shard != kLimitsShard) {
-      return CommandMachine::apply(entry);
-    }
-    applied_ = entry.index;
-    CommandMachine::apply(entry);
-    if (entry.kind == consensus::EntryKind::Command) {
-      const auto header = decode_record_header(entry.payload);
-      newest_ms_ = std::max(newest_ms_, header ? header->time_ms : 0);
-    }
-  }
-
-  Status install(ShardId shard, std::span<const std::byte> bytes) override {
-    applied_ = shard == kLimitsShard ? kOfSnapshot : applied_;
-    return CommandMachine::install(shard, bytes);
-  }
-
-  // Of shard 0: the index of the entry that was applied last, or is being applied; kOfSnapshot:
-  // the state came as a whole.
-  LogIndex applied() const { return applied_; }
-
-  static constexpr LogIndex kOfSnapshot{~std::uint64_t{0}};
-
-  // The newest time that an entry of shard 0 said which this life of the node has applied, Unix
-  // milliseconds; while the listener is called, of the entries before that one.
-  std::uint64_t newest_ms() const { return newest_ms_; }
-
   const security::LimitTable& table() const { return state_now().table(); }
 
   const security::LimitCpu& state_of_limits() const { return state_now(); }
-
- private:
-  LogIndex applied_;
-  std::uint64_t newest_ms_ = 0;
 };
 
 }  // namespace gcoord::server

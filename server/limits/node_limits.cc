@@ -14,7 +14,8 @@ NodeLimits::NodeLimits(LimitsMachine& machine, Environment environment)
                .rights_on = std::move(environment.rights_on),
                .wall_ms = environment.requests.wall_ms,
                .proven = environment.requests.proven,
-               .delay_ms = environment.prune_delay_ms}),
+               .delay_ms = environment.prune_delay_ms},
+              environment.data_dir),
       requests_([this, &environment] {
         environment.requests.subject = [this](protocol::ConnectionId connection) {
           return judge_.subject(connection);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 namespace gcoord::server {
 
@@ -23,7 +24,8 @@ class NodeLimits final : public LimitsListener {
     LimitJudge::Environment judge;
     MetricsRegistry& metrics;
     std::uint64_t prune_delay_ms = 0;
-    std::function<bool()> rights_on;  // Of PruneOrders.
+    std::function<bool()> rights_on;  // This and the next: of PruneOrders.
+    std::string data_dir;
   };
 
   // All outlive it.

@@ -70,25 +70,36 @@ PruneBounds prune_bounds(const protocol::LedgerPrune& order) {
           .age_ms = order.age_ms};
 }
 
-PruneOrders::PruneOrders(Environment environment)
-    : environment_(std::move(environment)), on_disk_(environment_.log.view(kLimitsShard).last) {
+PruneOrders::PruneOrders(Environment environment, const std::string& data_dir)
+    : environment_(std::move(environment)), sights_(data_dir) {
   for (const auto& [bounds, order] : environment_.machine.table().prunes) {
-    seen_[bounds] = {.order = order};
+    seen_[bounds] = see(bounds, order);
   }
+  keep_sights();
 }
 
-// One that this node has not seen before, or not so.
+void PruneOrders::keep_sights() {
+  std::vector<OrderSight> sights;
+  for (const auto& [bounds, seen] : seen_) {
+    sights.push_back({.bounds = bounds,
+                      .who = seen.order.who,
+                      .ordered_ms = seen.order.ordered_ms,
+                      .seen_ms = seen.since_ms});
+  }
+  sights_.keep(std::move(sights), environment_.wall_ms());
+}
+
+// One that this life of the node has not seen before, or not so. What it had before an upgrade
+// waits from now on, too.
 PruneOrders::Seen PruneOrders::see(const PruneBounds& bounds, const PruneOrder& order) const {
-  const LimitsMachine& machine = environment_.machine;
-  const bool was_here = machine.applied() <= on_disk_;
-  const bool timely = order.ordered_ms + kClockSlackMs >= machine.newest_ms();
-  if (!was_here) {
+  const auto seen_ms = sights_.seen_ms(bounds, order);
+  if (!seen_ms) {
     log_warning(LogComponent::Node,
                 "{} has ordered to prune the ledger, {}: gcoordctl ledger prune --pending",
                 shown(order.who),
                 text_of(bounds));
   }
-  return {.order = order, .since_ms = was_here && timely ? 0 : environment_.wall_ms()};
+  return {.order = order, .since_ms = seen_ms.value_or(environment_.wall_ms())};
 }
 
 void PruneOrders::on_limits() {
@@ -117,6 +128,7 @@ void PruneOrders::on_limits() {
     }
   }
   seen_ = std::move(seen);
+  keep_sights();
 }
 
 // An order of a clock that is ahead of this node's waits for longer, never for less.
@@ -180,14 +192,6 @@ Status PruneOrders::check(const LimitCommand& command) const {
   if (command.kind != LimitKind::CancelPrune && !environment_.rights_on()) {
     return protocol::make_error(ErrorCode::PruneOrderRefused,
                                 "rights are not checked, and nodes prune without an order");
-  }
-  // Nodes that start with it in their log go by its time.
-  const std::uint64_t newest_ms = environment_.machine.newest_ms();
-  if (command.kind == LimitKind::OrderPrune && command.now_ms + kClockSlackMs < newest_ms) {
-    return protocol::make_error(ErrorCode::PruneOrderRefused,
-                                "the clock of shard 0's leader is " +
-                                    std::to_string((newest_ms - command.now_ms) / 1'000) +
-                                    " s behind the times in its log");
   }
   const bool takes = environment_.log.abilities().takes_records;
   const bool known = security::has_safeguards(environment_.machine.table());

@@ -5,8 +5,7 @@
 // confirmed or whose delay has passed (docs/adr/0150). The orders are part of the table of limits,
 // so all nodes have them; the leader of shard 0 takes changes. Each node goes by its own clock and
 // its own delay, and waits from when it first saw an order, since the clock of the leader that took
-// it may be behind. What was on the node's disk at its start waits from when it was ordered, unless
-// the log shows that this was no true time. One thread, the node's loop.
+// it may be wrong; it keeps that time over restarts (order_sights.h). One thread, the node's loop.
 #pragma once
 
 #include "protocol/ledger/order_messages.h"
@@ -15,6 +14,7 @@
 #include "server/interfaces/replicated_log.h"
 #include "server/limits/cookies.h"
 #include "server/limits/machine.h"
+#include "server/limits/order_sights.h"
 #include "server/members/asker.h"
 
 #include <cstddef>
@@ -35,8 +35,6 @@ class PruneOrders {
   static constexpr std::size_t kChangesMax = 16;  // Under way.
   // So often a change is proposed anew, when other changes of the table were faster.
   static constexpr int kAttemptsMax = 8;
-  // The clock of a leader that takes an order may be so far behind the times in its log.
-  static constexpr std::uint64_t kClockSlackMs = 5'000;
 
   // All outlive it.
   struct Environment {
@@ -53,7 +51,9 @@ class PruneOrders {
     std::uint64_t delay_ms = 0;
   };
 
-  explicit PruneOrders(Environment environment);
+  // `data_dir`: where it is kept when orders were first seen; empty: nowhere, and each start begins
+  // the waits anew.
+  PruneOrders(Environment environment, const std::string& data_dir);
 
   PruneOrders(const PruneOrders&) = delete;
   PruneOrders& operator=(const PruneOrders&) = delete;
@@ -84,12 +84,13 @@ class PruneOrders {
   // An order as the last call of on_limits() left it.
   struct Seen {
     security::PruneOrder order;
-    std::uint64_t since_ms = 0;  // By this node's clock; 0: since it was ordered.
+    std::uint64_t since_ms = 0;  // By this node's clock.
   };
 
   using SeenOrders = std::map<security::PruneBounds, Seen>;
 
   Seen see(const security::PruneBounds& bounds, const security::PruneOrder& order) const;
+  void keep_sights();
   void change(const Asker& asker, const protocol::PruneOrdersQuery& query);
   Status check(const security::LimitCommand& command) const;
   void complete(security::LimitCommand& command, protocol::ConnectionId connection) const;
@@ -98,7 +99,7 @@ class PruneOrders {
   void end(const Change& change, security::LimitCode code) const;
 
   Environment environment_;
-  LogIndex on_disk_;  // The end of shard 0's log when this node started.
+  OrderSights sights_;
   SeenOrders seen_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
   LimitsCookies cookies_{LimitsProposer::Prunes};

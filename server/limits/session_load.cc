@@ -23,14 +23,12 @@ SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
   return load;
 }
 
+// By the index, since a session may be registered in as many shards as there are.
 std::uint32_t session_ttl_ms(const locks::LockCpu& locks, SessionId session, ShardId shard) {
-  for (const sessions::Registration& each : locks.clock().registrations_of(session)) {
-    const locks::SessionRecord& record = locks.tables().sessions[each.row];
-    if (each.shard == shard && record.phase == locks::SessionPhase::Live) {
-      return each.ttl_ms;
-    }
-  }
-  return 0;
+  const locks::LockTables& tables = locks.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, session);
+  const bool lives = row.value != 0 && tables.sessions[row].phase == locks::SessionPhase::Live;
+  return lives ? locks.clock().ttl_ms(row) : 0;
 }
 
 }  // namespace gcoord::server

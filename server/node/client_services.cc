@@ -30,12 +30,15 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
                judge_environment(),
                environment_.metrics,
                environment_.options.ledger_prune_delay_ms,
-               [this] { return gate_.requests.on(); }}),
+               [this] { return gate_.requests.on(); },
+               environment_.options.data_dir}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
-  gate_.requests.set_all_guard(
-      [this] { return environment_.service.all_have(protocol::Feature::Safeguards); });
+  gate_.requests.set_all_guard([this] {
+    return environment_.service.all_have(protocol::Feature::Safeguards) ||
+           security::has_safeguards(environment_.ledger.limits().table());
+  });
   roles_.begin(stand_at_start());
   environment_.service.set_tap(&watches_);
   environment_.service.set_wait_judge(&gate_.waits);

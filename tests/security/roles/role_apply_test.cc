@@ -481,7 +481,39 @@ TEST(RoleTable, NamesTheRolesThatLostTheChoiceOfSessionsIds) {
   table.roles["with root"].includes = {std::string{kRootRole}};
   EXPECT_EQ(roles_that_chose_sessions(table),
             (std::vector<std::string_view>{"admins of before", "by another", "readers"}));
+  // However deep, whichever name comes first.
+  table.roles["a"] = Role{.grants = {}, .includes = {"by another"}};
+  table.roles["0"] = Role{.grants = {}, .includes = {"a", "nobody's"}};
+  table.roles["1"] = Role{.grants = {}, .includes = {"0", "both"}};
+  EXPECT_EQ(roles_that_chose_sessions(table),
+            (std::vector<std::string_view>{"0", "a", "admins of before", "by another", "readers"}));
   EXPECT_EQ(kAllRights & ~kEarlierRights, bit_of(Right::SessionChoose));
+}
+
+// As many roles as there may be, each of which includes all that it may, as deep as it may. A
+// closure for each of them took seconds on every node's loop.
+TEST(RoleTable, NamesThemWhereAllRolesIncludeAllThatTheyMay) {
+  AccessTable table;
+  constexpr std::size_t kOfLevel = kRolesMax / kIncludeDepthMax;
+  const auto name = [](std::size_t level, std::size_t k) {
+    return std::to_string(level) + std::string(100, '-') + std::to_string(k % kOfLevel);
+  };
+  for (std::size_t level = 0; level < kIncludeDepthMax; ++level) {
+    for (std::size_t k = 0; k < kOfLevel; ++k) {
+      Role& role = table.roles[name(level, k)];
+      for (std::size_t inner = 0; level + 1 < kIncludeDepthMax && inner < kIncludesMax; ++inner) {
+        role.includes.push_back(name(level + 1, k * kIncludesMax + inner));
+      }
+    }
+  }
+  ASSERT_EQ(table.roles.size(), kRolesMax);
+  EXPECT_TRUE(roles_that_chose_sessions(table).empty());
+  for (std::size_t k = 0; k < kOfLevel; ++k) {
+    table.roles[name(kIncludeDepthMax - 1, k)].grants = {{.rights = kEarlierRights}};
+  }
+  EXPECT_EQ(roles_that_chose_sessions(table).size(), kRolesMax);
+  table.roles[name(kIncludeDepthMax - 1, 0)].grants = {{.rights = kAllRights}};
+  EXPECT_LT(roles_that_chose_sessions(table).size(), kRolesMax);
 }
 
 }  // namespace

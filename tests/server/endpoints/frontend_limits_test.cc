@@ -437,6 +437,50 @@ TEST_P(FrontEndLimitsTest, NewcomersDoNotTakeThePlaceOnWhichAnOperatorProvesIt) 
   EXPECT_EQ(frontend_->connection_count(), 3u);
 }
 
+// Four addresses that only said Hello kept operators out.
+TEST_P(FrontEndLimitsTest, WhoOnlySaysHelloOnAPlaceOfOperatorsGivesItToTheNextOne) {
+  FrontEndOptions options;
+  options.limits = {.connections_max = 64, .source_connections_max = 2};
+  start(options);
+  ProvenOnly filter;
+  filter.frontend = &*frontend_;
+  frontend_->set_filter(filter);
+  std::vector<protocol::ConnectionId> logging_in;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    if (requests_ > 2) {
+      logging_in.push_back(connection);
+      return frontend_->park(connection);  // Its password is being checked.
+    }
+    frontend_->identity(connection)->principal = {security::PrincipalKind::User, "root"};
+    protocol::ReplySlot reply = protocol::reply_to(slot);
+    reply.kind = protocol::RequestKind::Authenticate;
+    frontend_->reply(connection, reply, {});
+  };
+  const auto log_in = [&](std::size_t client, std::size_t welcomed) {
+    const std::size_t before = requests_;
+    builders_[welcomed].add(request(8));
+    clients_[client]->send(frame_of(builders_[welcomed]));
+    return pump_until([&] { return requests_ > before; });
+  };
+  welcome_many(2);
+  ASSERT_TRUE(log_in(0, 0) && log_in(1, 1));
+  welcome_many(1);  // It only says Hello.
+  frontend_->sweep(1'000);
+  EXPECT_TRUE(closed(add())) << "it has a second";
+  frontend_->sweep(2'000);
+  welcome_many(1);
+  EXPECT_TRUE(closed(*clients_[2]));
+  EXPECT_EQ(closed_count("gave_way"), 1u);
+  ASSERT_TRUE(log_in(4, 3));
+  frontend_->sweep(3'000);
+  frontend_->sweep(5'000);
+  EXPECT_TRUE(closed(add())) << "somebody logs in";
+  EXPECT_EQ(closed_count("gave_way"), 1u);
+  ASSERT_EQ(logging_in.size(), 1u);
+  EXPECT_NE(frontend_->identity(logging_in[0]), nullptr);
+  EXPECT_EQ(frontend_->connection_count(), 3u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Io, FrontEndLimitsTest, every_io(), io_name);
 
 }  // namespace

@@ -40,6 +40,15 @@ class RequestGateTest : public testing::Test {
     return bench_.gate.pass(connection, slot_, protocol::bytes_of(name));
   }
 
+  // Whether ann may open a session with this id.
+  bool grants(std::uint64_t id) {
+    RequestSlot slot;
+    slot.kind = RequestKind::SessionGrant;
+    slot.request_id = 5;
+    slot.session = id;
+    return bench_.gate.pass(kAnn, slot, {});
+  }
+
   ErrorCode answered() {
     const auto answer = clients_.answers.back();
     EXPECT_EQ(answer.slot.request_id, 5u);
@@ -219,26 +228,42 @@ TEST_F(RequestGateTest, ATokenIsNoProofOfASession) {
 
 // The right to choose comes with a release: nobody has it before all nodes know it.
 TEST_F(RequestGateTest, WhoReadsAllSessionsChoosesIdsUntilAllNodesKnowTheRightToChoose) {
-  const auto grants = [this](std::uint64_t id) {
-    RequestSlot slot;
-    slot.kind = RequestKind::SessionGrant;
-    slot.request_id = 5;
-    slot.session = id;
-    return bench_.gate.pass(kAnn, slot, {});
-  };
+  bench_.all_guard = false;
   bench_.grant("ann", "", {Right::SessionOpen, Right::SessionReadAll});
   EXPECT_TRUE(grants(protocol::kSessionIdChosenEnd));
-  EXPECT_FALSE(grants(77));
-  EXPECT_NE(answered_text().find("session.choose"), std::string::npos);
-  bench_.all_guard = false;
   EXPECT_TRUE(grants(77));
   bench_.grant("ann", "", {Right::SessionOpen});
   EXPECT_FALSE(grants(77)) << "who may not read them could not choose before";
   bench_.grant("ann", "", {Right::SessionReadAll});
   EXPECT_FALSE(grants(77)) << "it opens a session";
+  bench_.grant("ann", "", {Right::SessionOpen, Right::SessionReadAll});
+  EXPECT_TRUE(grants(77));
   bench_.all_guard = true;
+  EXPECT_FALSE(grants(77));
+  EXPECT_NE(answered_text().find("session.choose"), std::string::npos);
   bench_.grant("ann", "", {Right::SessionOpen, Right::SessionChoose});
   EXPECT_TRUE(grants(77));
+}
+
+// A node that is down is not seen to have anything.
+TEST_F(RequestGateTest, OnceAllNodesWereSeenToKnowTheRightToChooseNobodyChoosesWithoutIt) {
+  bench_.grant("ann", "", {Right::SessionOpen, Right::SessionReadAll});
+  bench_.gate.show();  // Nobody chooses meanwhile.
+  bench_.all_guard = false;
+  EXPECT_FALSE(grants(77));
+  EXPECT_NE(answered_text().find("session.choose"), std::string::npos);
+  EXPECT_TRUE(grants(protocol::kSessionIdChosenEnd));
+}
+
+// All nodes knew it when it was granted, which a node that has just started has not seen.
+TEST_F(RequestGateTest, ARoleWithTheRightToChooseShowsThatAllNodesKnowIt) {
+  bench_.all_guard = false;
+  bench_.grant("ann", "", {Right::SessionOpen, Right::SessionReadAll});
+  EXPECT_TRUE(grants(77));
+  bench_.grant("bob", "", {Right::SessionChoose});
+  EXPECT_FALSE(grants(77));
+  bench_.revoke("bob");
+  EXPECT_FALSE(grants(77));
 }
 
 TEST_F(RequestGateTest, RefusalsOfManyNamesAreFewLines) {

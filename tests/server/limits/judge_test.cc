@@ -297,6 +297,22 @@ TEST_F(LimitJudgeTest, NoRequestRegistersASessionWithALongerTtlThanItsIdentityMa
   }
 }
 
+TEST_F(LimitJudgeTest, WhatIsRefusedForItsTtlTakesATokenAllTheSame) {
+  connect(1, "ann");
+  set(LimitScope::Principal, "ann", {.rate = 10, .burst = 4, .session_ttl_ms = 5'000});
+  ttl_ms_ = 6'000;
+  for (int k = 0; k < 4; ++k) {
+    EXPECT_FALSE(pass(1, RequestKind::OpenSession));
+    EXPECT_EQ(error(), ErrorCode::SessionTtlLimited);
+  }
+  EXPECT_FALSE(pass(1, RequestKind::OpenSession));
+  EXPECT_EQ(error(), ErrorCode::RateExceeded);
+  ttl_ms_ = 5'000;
+  EXPECT_FALSE(pass(1, RequestKind::OpenSession));
+  now_us_ += 100'000;
+  EXPECT_TRUE(pass(1, RequestKind::OpenSession));
+}
+
 // It may be granted, and the answer lost, before the limit came.
 TEST_F(LimitJudgeTest, WhatAShardHasByALongerTtlAlreadyIsAskedForAgain) {
   connect(1, "ann");

@@ -1,5 +1,7 @@
 // Limits on three engines: changed for one epoch, on all nodes, carried by restarts and snapshots,
 // and never made while a node lacks the feature.
+#include "common/bytes.h"
+#include "common/crc32c.h"
 #include "protocol/error_codes.h"
 #include "server/limits/machine.h"
 #include "server/limits/prune_orders.h"
@@ -9,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,7 +92,8 @@ class LimitsEngineTest : public testing::Test {
                                  .rights_on = [this] { return rights_on_; },
                                  .wall_ms = [this, &around] { return now_ms_ + around.ahead_ms; },
                                  .proven = [this](protocol::ConnectionId) { return pruner_; },
-                                 .delay_ms = kDelayMs});
+                                 .delay_ms = kDelayMs},
+        folder_.path(std::to_string(id)));
     around.machine->set_listener(&around);
   }
 
@@ -194,7 +199,14 @@ class LimitsEngineTest : public testing::Test {
     return order;
   }
 
+  // What the node's next life finds of its log is then behind it.
+  void checkpoint(std::uint32_t id) {
+    const std::uint64_t wanted = cluster_.engine(id).request_checkpoint();
+    cluster_.wait_for([&] { return cluster_.engine(id).checkpoint_outcome(wanted).has_value(); });
+  }
+
   static inline std::uint64_t numbers_ = 0;
+  const ScratchFolder folder_;  // Of the nodes' own files.
   std::vector<Around> around_;
   bool all_have_ = true;
   bool all_guard_ = true;
@@ -300,15 +312,94 @@ TEST_F(LimitsEngineTest, ARestartDoesNotBeginTheWaitOfAnOrderAnew) {
   EXPECT_EQ(permitted(), ErrorCode::None);
 }
 
-// What comes behind the time of an entry before it was ordered by a clock that was behind.
-TEST_F(LimitsEngineTest, ALeaderWhoseClockIsBehindItsLogTakesNoOrder) {
+// A node goes by when it saw the order itself, whatever the times in the log say.
+TEST_F(LimitsEngineTest, AfterARestartAnOrderOfAClockThatWasBehindWaitsFromWhenItWasSeen) {
   using protocol::PruneOrderAction;
   start_all();
-  EXPECT_EQ(change(set("bob", 3)).error(), ErrorCode::None);
-  now_ms_ -= PruneOrders::kClockSlackMs + 1;
-  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::PruneOrderRefused);
-  now_ms_ += 1;
+  const std::uint32_t behind = leader();
+  const std::uint32_t away = behind % kNodes + 1;
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    around_[id].ahead_ms = id == behind ? 0 : 3 * kDelayMs;
+  }
   EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  await_epoch(1);
+  checkpoint(away);
+  const auto restart = [&] {
+    stop(away);
+    start(away);
+    await_epoch(1);
+  };
+  now_ms_ += kDelayMs - 1;
+  restart();
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  restart();  // What an earlier life saw is kept by the next one, too.
+  now_ms_ += 1;
+  restart();
+  EXPECT_EQ(permitted(), ErrorCode::None);
+}
+
+// What it saw is damaged or lost, or it is of a release that kept nothing.
+TEST_F(LimitsEngineTest, ANodeThatDoesNotKnowWhenItSawAnOrderWaitsFromItsStart) {
+  using protocol::PruneOrderAction;
+  start_all();
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  await_epoch(1);
+  const std::uint32_t away = leader() % kNodes + 1;
+  checkpoint(away);
+  stop(away);
+  now_ms_ += kDelayMs;
+  std::filesystem::resize_file(folder_.path(std::to_string(away) + "/prune-orders"), 20);
+  start(away);
+  await_epoch(1);
+  const auto permits = [&] {
+    return static_cast<ErrorCode>(around_[away].prunes->permits(kBounds).detail());
+  };
+  EXPECT_EQ(permits(), ErrorCode::PruneWaits);
+  now_ms_ += kDelayMs - 1;
+  EXPECT_EQ(permits(), ErrorCode::PruneWaits);
+  now_ms_ += 1;
+  EXPECT_EQ(permits(), ErrorCode::None);
+}
+
+// It kept all orders from being taken for the life of the nodes.
+TEST_F(LimitsEngineTest, OneWrongTimeInTheLogKeepsNoOrderFromBeingTaken) {
+  using protocol::PruneOrderAction;
+  start_all();
+  now_ms_ = 4'070'908'800'000;  // 2099.
+  EXPECT_EQ(change(set("bob", 3)).error(), ErrorCode::None);
+  now_ms_ = kNow;
+  EXPECT_EQ(prune(PruneOrderAction::Order, "ann"), ErrorCode::None);
+  EXPECT_EQ(permitted(), ErrorCode::PruneWaits);
+  now_ms_ += kDelayMs;
+  EXPECT_EQ(permitted(), ErrorCode::None);
+}
+
+TEST(OrderSightsFile, IsReadAsItWasWrittenAndInNoOtherWay) {
+  std::vector<OrderSight> sights(2);
+  sights[0] = {.bounds = {.log = 1, .shard = 2, .below = 3, .entries = 4, .bytes = 5, .age_ms = 6},
+               .who = "ann",
+               .ordered_ms = 7,
+               .seen_ms = 8};
+  sights[1].who = std::string(255, 'b');
+  const std::vector<std::byte> bytes = encode_order_sights(sights);
+  EXPECT_EQ(decode_order_sights(bytes), sights);
+  EXPECT_EQ(decode_order_sights(encode_order_sights({})), std::vector<OrderSight>{});
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
+    EXPECT_FALSE(decode_order_sights(std::span(bytes).first(k))) << k;
+    std::vector<std::byte> other = bytes;
+    other[k] ^= std::byte{1};
+    EXPECT_FALSE(decode_order_sights(other)) << k;
+  }
+  // Whose sum is right.
+  const std::size_t second = bytes.size() - 4 - 255 - 55;
+  for (std::size_t k = 8; k + 4 < bytes.size(); ++k) {
+    std::vector<std::byte> shorter(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(k));
+    shorter.resize(k + 4);
+    store(&shorter[k], crc32c(std::span(shorter).first(k)));
+    EXPECT_EQ(decode_order_sights(shorter).has_value(), k == 8 || k == second) << k;
+  }
+  sights.resize(kOrderSightsMax + 1);
+  EXPECT_FALSE(decode_order_sights(encode_order_sights(sights)));
 }
 
 // Nobody is told from anybody else then, and the orders would count once rights are checked.

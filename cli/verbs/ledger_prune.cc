@@ -10,6 +10,7 @@
 #include "ledger/base/keep_policy.h"
 #include "protocol/error_codes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -244,11 +245,14 @@ class Pruning {
            (flags_.confirm || is_confirmed(order_now(client)));
   }
 
+  // A node that goes on refusing is not behind: by its clock the order has ended.
   client::Result<client::LedgerPruned> prune(client::Client& client, std::uint32_t node) {
     constexpr std::chrono::milliseconds kAgain{50};
+    constexpr std::chrono::seconds kBehindMax{3};
+    const auto until = std::min(deadline_, std::chrono::steady_clock::now() + kBehindMax);
     for (;;) {
       auto pruned = client.prune_ledger(node, order_);
-      if (pruned.ok() || std::chrono::steady_clock::now() >= deadline_ ||
+      if (pruned.ok() || std::chrono::steady_clock::now() >= until ||
           !is_behind(client, pruned.status())) {
         return pruned;
       }

@@ -81,7 +81,7 @@ class PasswordChangeTest : public TrustTest {
   // Tried until it is published; the tries only bound a failure.
   std::optional<json> entry_of(const Words& who, const std::string& kind) const {
     json rows;
-    for (int tries = 0; tries < 20; ++tries) {
+    for (int tries = 0; tries < 200; ++tries) {
       const Finished got = ledger(who, {"get", "--since", "1h", "--shard", "0"});
       EXPECT_EQ(got.code, 0) << got.out << got.err;
       rows = got.json()["entries"];

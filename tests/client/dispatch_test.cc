@@ -295,6 +295,37 @@ TEST_F(Dispatch, DoesNotTakeBackALockThatTheSessionHeldBefore) {
   EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
 }
 
+// The release of a handle that is gone was lost with its node; the acquire behind it came first.
+TEST_F(Dispatch, Row74ALockWhoseReleaseIsUnderWayIsNoLockToHandOut) {
+  std::atomic<int> acquires{0};
+  std::atomic<bool> released{false};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::LockRelease && !released) {
+      return std::nullopt;
+    }
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == RequestKind::LockAcquire) {
+      reply.slot.token = released ? 12 : 7;
+      if (++acquires > 1 && !released) {
+        reply.slot.set(protocol::ReplyFlag::AlreadyHeld);
+      }
+    }
+    return reply;
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 1h});
+  { const auto lock = session.acquire("name", {.wait = 0s}); }
+  cluster_.wait_for(RequestKind::LockRelease, 1);
+  Collected<std::uint64_t> tokens;
+  session.acquire_async(
+      "name", {.wait = 0s}, [&](const Result<Grant>& grant) { tokens.add(grant.value().token); });
+  cluster_.wait_for(RequestKind::LockAcquire, 2);
+  ASSERT_TRUE(client.check("name", 7).ok()) << "a round trip: the acquire's answer has come";
+  released = true;
+  clock_->advance(1s);
+  EXPECT_EQ(tokens.wait_for(1)[0], 12u);
+}
+
 TEST_F(Dispatch, SendsAWaitAgainAfterAReconnectWithWhatIsLeftOfIt) {
   cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
     const bool wait = request.slot.kind == RequestKind::LockAcquire;

@@ -16,6 +16,22 @@ bool released_before(const Operation& operation, protocol::ErrorCode code) {
           code == protocol::ErrorCode::HolderOther);
 }
 
+bool is_being_released(OperationTable& operations,
+                       const Operation& acquire,
+                       const protocol::ReplySlot& slot) {
+  if (!acquire.acquires() || acquire.counted || acquire.try_once ||
+      !slot.has(protocol::ReplyFlag::AlreadyHeld)) {
+    return false;
+  }
+  bool found = false;
+  operations.for_each([&](std::uint64_t, const Operation& other) {
+    found = found || (other.slot.kind == protocol::RequestKind::LockRelease && !other.counted &&
+                      other.session == acquire.session && other.slot.token == slot.token &&
+                      other.name_hash == acquire.name_hash);
+  });
+  return found;
+}
+
 bool refuses_shard(protocol::ErrorCode code) {
   return code == protocol::ErrorCode::NotLeader || code == protocol::ErrorCode::NoLeader ||
          code == protocol::ErrorCode::Overloaded || code == protocol::ErrorCode::ProposalDropped ||

@@ -21,6 +21,13 @@ class Connection;
 // done: the first one was executed.
 bool released_before(const Operation& operation, protocol::ErrorCode code);
 
+// Whether a release of the very hold that answers an acquire was sent before and is not answered.
+// It may have been lost with its node, so that it comes behind this acquire and ends what the
+// acquire was told it has.
+bool is_being_released(OperationTable& operations,
+                       const Operation& acquire,
+                       const protocol::ReplySlot& slot);
+
 // Says that this node does not take the shard's requests now, not that this one is refused.
 bool refuses_shard(protocol::ErrorCode code);
 

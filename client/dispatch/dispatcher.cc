@@ -225,28 +225,12 @@ void Dispatcher::take_reply(NodeId node,
   if (operation.target == Target::ShardLeader) {
     leaders_.learn(ShardId{operation.slot.shard}, node);
   }
-  if (is_being_released(operation, slot)) {
+  if (is_being_released(operations_, operation, slot)) {
     return ask_anew(slot.request_id,
                     operation,
                     failure(protocol::ErrorCode::ConnectionLost, "a release of it is under way"));
   }
   complete(slot.request_id, Answer{{}, slot, payload});
-}
-
-// A release of this very hold was sent before and is not answered. It may have been lost with its
-// node, so that it comes behind this acquire and ends what the acquire was told it has.
-bool Dispatcher::is_being_released(const Operation& acquire, const protocol::ReplySlot& slot) {
-  if (!acquire.acquires() || acquire.counted || acquire.try_once ||
-      !slot.has(protocol::ReplyFlag::AlreadyHeld)) {
-    return false;
-  }
-  bool found = false;
-  operations_.for_each([&](std::uint64_t, const Operation& other) {
-    found = found || (other.slot.kind == protocol::RequestKind::LockRelease && !other.counted &&
-                      other.session == acquire.session && other.slot.token == slot.token &&
-                      other.name_hash == acquire.name_hash);
-  });
-  return found;
 }
 
 void Dispatcher::on_failure(std::uint64_t id,

@@ -93,7 +93,6 @@ class Dispatcher {
                   const protocol::ReplySlot& slot,
                   Status status);
   void go_to(Operation& operation, ShardId shard);
-  bool is_being_released(const Operation& acquire, const protocol::ReplySlot& slot);
   void ask_anew(std::uint64_t id, Operation& operation, Status status);
   void follow(std::uint64_t id, Operation& operation, ShardId to, Status status);
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);

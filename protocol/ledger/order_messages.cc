@@ -19,17 +19,6 @@ void append(std::vector<std::byte>& bytes, const LedgerPrune& bounds) {
   bytes.insert(bytes.end(), encoded.begin(), encoded.end());
 }
 
-LedgerPrune read_bounds(ByteReader& reader) {
-  LedgerPrune bounds;
-  bounds.log = static_cast<LedgerLog>(reader.integer<std::uint8_t>());
-  bounds.shard = reader.integer<std::uint32_t>();
-  bounds.below = reader.integer<std::uint64_t>();
-  bounds.entries = reader.integer<std::uint64_t>();
-  bounds.bytes = reader.integer<std::uint64_t>();
-  bounds.age_ms = reader.integer<std::uint64_t>();
-  return bounds;
-}
-
 }  // namespace
 
 std::vector<std::byte> encode_prune_orders_query(const PruneOrdersQuery& query) {
@@ -85,7 +74,7 @@ Result<PruneOrdersAnswer> decode_prune_orders_answer(std::span<const std::byte> 
   const std::uint32_t count = reader.count(kRowBytesMin, kPruneOrderRowsMax);
   for (std::uint32_t k = 0; k < count && reader.ok(); ++k) {
     PruneOrderRow row;
-    row.bounds = read_bounds(reader);
+    row.bounds = read_ledger_prune(reader);
     row.who = reader.text(kWhoBytesMax);
     row.ordered_ms = reader.integer<std::uint64_t>();
     row.confirmed_by = reader.text(kWhoBytesMax);

@@ -20,19 +20,23 @@ std::vector<std::byte> encode_ledger_prune(const LedgerPrune& order) {
   return out;
 }
 
-Result<LedgerPrune> decode_ledger_prune(std::span<const std::byte> payload) {
-  ByteReader reader{payload};
+LedgerPrune read_ledger_prune(ByteReader& reader) {
   LedgerPrune order;
-  const auto log = reader.integer<std::uint8_t>();
+  order.log = static_cast<LedgerLog>(reader.integer<std::uint8_t>());
   order.shard = reader.integer<std::uint32_t>();
   order.below = reader.integer<std::uint64_t>();
   order.entries = reader.integer<std::uint64_t>();
   order.bytes = reader.integer<std::uint64_t>();
   order.age_ms = reader.integer<std::uint64_t>();
-  if (!reader.complete() || log > static_cast<std::uint8_t>(LedgerLog::Cluster)) {
+  return order;
+}
+
+Result<LedgerPrune> decode_ledger_prune(std::span<const std::byte> payload) {
+  ByteReader reader{payload};
+  const LedgerPrune order = read_ledger_prune(reader);
+  if (!reader.complete() || order.log > LedgerLog::Cluster) {
     return make_error(ErrorCode::PayloadMalformed, "ledger_prune");
   }
-  order.log = static_cast<LedgerLog>(log);
   if ((order.below | order.entries | order.bytes | order.age_ms) == 0) {
     return make_error(ErrorCode::LedgerPruneInvalid, "the request has no bound");
   }

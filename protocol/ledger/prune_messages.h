@@ -13,6 +13,10 @@
 #include <string>
 #include <vector>
 
+namespace gcoord {
+class ByteReader;
+}
+
 namespace gcoord::protocol {
 
 // Which trees; never renumber.
@@ -39,6 +43,8 @@ struct LedgerPruned {
 };
 
 std::vector<std::byte> encode_ledger_prune(const LedgerPrune& order);
+// Its fields as they stand, not judged: for payloads that have one among others.
+LedgerPrune read_ledger_prune(ByteReader& reader);
 // PayloadMalformed for what cannot be read, LedgerPruneInvalid for what asks for nothing.
 Result<LedgerPrune> decode_ledger_prune(std::span<const std::byte> payload);
 

@@ -3,9 +3,9 @@
 #include "common/bytes.h"
 #include "common/crc32c.h"
 #include "ledger/disk/posix_disk.h"
+#include "security/limits/command.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gcoord::server {
@@ -41,29 +41,17 @@ std::optional<std::vector<OrderSight>> read(ledger::Disk& disk) {
 }  // namespace
 
 std::vector<std::byte> encode_order_sights(std::span<const OrderSight> sights) {
-  std::size_t size = 8 + 4;
+  std::vector<std::byte> bytes;
+  ByteWriter writer{bytes};
+  writer.integer(kMagic);
   for (const OrderSight& each : sights) {
-    size += kFixedBytes + each.who.size();
+    writer.integer(each.bounds.log);
+    security::write_prune(writer, each.bounds);
+    writer.integer(each.ordered_ms);
+    writer.integer(each.seen_ms);
+    writer.text(each.who);
   }
-  std::vector<std::byte> bytes(size);
-  std::byte* at = store(bytes.data(), kMagic);
-  for (const OrderSight& each : sights) {
-    const security::PruneBounds& bounds = each.bounds;
-    at = store(at, bounds.log);
-    at = store(at, bounds.shard);
-    for (const std::uint64_t number : {bounds.below,
-                                       bounds.entries,
-                                       bounds.bytes,
-                                       bounds.age_ms,
-                                       each.ordered_ms,
-                                       each.seen_ms}) {
-      at = store(at, number);
-    }
-    at = store(at, static_cast<std::uint16_t>(each.who.size()));
-    std::memcpy(at, each.who.data(), each.who.size());
-    at += each.who.size();
-  }
-  store(at, crc32c(std::span{bytes}.first(size - 4)));
+  writer.integer(std::uint32_t{crc32c(bytes)});
   return bytes;
 }
 
@@ -71,33 +59,22 @@ std::optional<std::vector<OrderSight>> decode_order_sights(std::span<const std::
   if (bytes.size() < 8 + 4 || load<std::uint64_t>(bytes.data()) != kMagic) {
     return std::nullopt;
   }
-  std::span<const std::byte> rest = bytes.first(bytes.size() - 4);
-  if (load<std::uint32_t>(&bytes[rest.size()]) != crc32c(rest)) {
+  const std::span<const std::byte> checked = bytes.first(bytes.size() - 4);
+  if (load<std::uint32_t>(&bytes[checked.size()]) != crc32c(checked)) {
     return std::nullopt;
   }
   std::vector<OrderSight> sights;
-  for (rest = rest.subspan(8); !rest.empty();) {
-    if (rest.size() < kFixedBytes || sights.size() == kOrderSightsMax) {
-      return std::nullopt;
-    }
-    const auto number = [&](std::size_t k) { return load<std::uint64_t>(&rest[5 + 8 * k]); };
+  ByteReader reader{checked.subspan(8)};
+  while (!reader.complete()) {
     OrderSight sight;
-    sight.bounds = {.log = load<std::uint8_t>(rest.data()),
-                    .shard = load<std::uint32_t>(&rest[1]),
-                    .below = number(0),
-                    .entries = number(1),
-                    .bytes = number(2),
-                    .age_ms = number(3)};
-    sight.ordered_ms = number(4);
-    sight.seen_ms = number(5);
-    const std::size_t name_bytes = load<std::uint16_t>(&rest[kFixedBytes - 2]);
-    rest = rest.subspan(kFixedBytes);
-    if (rest.size() < name_bytes) {
+    sight.bounds.log = reader.integer<std::uint8_t>();
+    security::read_prune(reader, sight.bounds);
+    sight.ordered_ms = reader.integer<std::uint64_t>();
+    sight.seen_ms = reader.integer<std::uint64_t>();
+    sight.who = reader.text(security::kLimitNameBytesMax);
+    if (!reader.ok() || sights.size() == kOrderSightsMax) {
       return std::nullopt;
     }
-    sight.who.resize(name_bytes);
-    std::memcpy(sight.who.data(), rest.data(), name_bytes);
-    rest = rest.subspan(name_bytes);
     sights.push_back(std::move(sight));
   }
   return sights;

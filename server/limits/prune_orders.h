@@ -42,7 +42,7 @@ class PruneOrders {
     const LimitsMachine& machine;
     protocol::ReplySink& replies;
     std::function<bool()> all_guard;  // Whether all nodes have Feature::Safeguards.
-    // Whether rights are checked: else nobody is told from anybody, and no order is taken.
+    // Whether rights are checked: else no person can be told apart, and no order is taken.
     std::function<bool()> rights_on;
     std::function<std::uint64_t()> wall_ms;
     // The principal that the connection has proven; empty: none.

@@ -14,11 +14,9 @@ namespace {
 using protocol::ErrorCode;
 
 // Statements that are shown: an election of 65,536 shards is 64 of them.
-constexpr std::uint32_t kShownAtOnce = 128;
-constexpr std::uint32_t kShownPerSecond = 32;
+constexpr TokenBucket::Rate kShown{.per_second = 32, .burst = 128};
 // Contradictions of one sender that are judged; each costs two checks of a signature, 0.2 ms.
-constexpr std::uint32_t kJudgedAtOnce = 16;
-constexpr std::uint32_t kJudgedPerSecond = 4;
+constexpr TokenBucket::Rate kJudged{.per_second = 4, .burst = 16};
 
 std::uint32_t number_of(ErrorCode code) {
   return static_cast<std::uint32_t>(code);
@@ -31,7 +29,7 @@ VoteWatch::VoteWatch(Options options, MetricsRegistry& metrics)
       metrics_(metrics),
       table_({.shard_count = options_.shard_count}),
       store_(options_.data_directory),
-      shown_(kShownAtOnce, kShownPerSecond) {}
+      shown_(kShown.burst, 0) {}
 
 void VoteWatch::start(Environment environment) {
   environment_ = std::move(environment);
@@ -142,7 +140,7 @@ void VoteWatch::take_shown(NodeId from, const VoteMessage& message) {
     meet(of, from);
   }
   const auto of = find_double(message.statement);
-  if (of && !judged_from(from).take(environment_.now_ms())) {
+  if (of && !may_judge(from)) {
     metrics_.dropped(EvidenceDrop::Flood).add();
   } else if (of) {
     judge(message, *of);
@@ -176,7 +174,7 @@ void VoteWatch::show(VoteTable::Number number, NodeId rival) {
       !environment_.takes_statements(rival)) {
     return;
   }
-  if (!shown_.take(environment_.now_ms())) {
+  if (!shown_.take(kShown, environment_.now_ms() * 1000)) {
     metrics_.dropped(EvidenceDrop::Flood).add();
     return;
   }
@@ -237,8 +235,9 @@ void VoteWatch::store(const VoteEvidence& evidence) {
   }
 }
 
-EventBudget& VoteWatch::judged_from(NodeId from) {
-  return judged_.try_emplace(from, kJudgedAtOnce, kJudgedPerSecond).first->second;
+bool VoteWatch::may_judge(NodeId from) {
+  TokenBucket& bucket = judged_.try_emplace(from, kJudged.burst, 0).first->second;
+  return bucket.take(kJudged, environment_.now_ms() * 1000);
 }
 
 }  // namespace gcoord::server

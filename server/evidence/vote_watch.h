@@ -15,7 +15,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "ledger/notes/note_key.h"
-#include "server/evidence/event_budget.h"
+#include "server/budget/token_bucket.h"
 #include "server/evidence/message.h"
 #include "server/evidence/metrics.h"
 #include "server/evidence/store.h"
@@ -79,7 +79,7 @@ class VoteWatch final : public VoteObserver {
   std::optional<VoteGrant> find_double(const VoteStatement& theirs) const;
   void judge(const VoteMessage& theirs, const VoteGrant& of);
   void store(const VoteEvidence& evidence);
-  EventBudget& judged_from(NodeId from);
+  bool may_judge(NodeId from);
 
   Options options_;
   Environment environment_;
@@ -87,8 +87,8 @@ class VoteWatch final : public VoteObserver {
   VoteTable table_;
   EvidenceStore store_;
   std::map<NodeId, Incarnation> lives_;  // Of nodes whose links came up.
-  std::map<NodeId, EventBudget> judged_;
-  EventBudget shown_;
+  std::map<NodeId, TokenBucket> judged_;
+  TokenBucket shown_;
 };
 
 }  // namespace gcoord::server

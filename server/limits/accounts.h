@@ -11,7 +11,7 @@
 
 #include "common/ids.h"
 #include "security/limits/limit_table.h"
-#include "server/limits/token_bucket.h"
+#include "server/budget/token_bucket.h"
 
 #include <cstddef>
 #include <cstdint>

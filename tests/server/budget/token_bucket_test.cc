@@ -1,5 +1,5 @@
 // A bucket never gives more than its burst and what its rate makes in the time.
-#include "server/limits/token_bucket.h"
+#include "server/budget/token_bucket.h"
 
 #include <gtest/gtest.h>
 

@@ -14,6 +14,7 @@
 #include "consensus/device/packed_table.h"
 #include "consensus/step/message_tiles.h"
 #include "consensus/step/step.h"
+#include "server/device_turn/group_apply.h"
 #include "server/device_turn/host_events.h"
 #include "server/device_turn/scratch.h"
 #include "server/device_turn/store.h"
@@ -25,10 +26,18 @@ namespace gcoord::server {
 // Entries that one turn applies to one row; the rest is asked for again.
 inline constexpr std::uint32_t kTurnApply = 64;
 
+// Decided entries from which on a row is left to its group (group_apply.h): more than two pairs of
+// an acquire and a release, with the pieces of their names. A window costs about as much as one
+// member takes for two commands; see docs/internals/performance_device.md.
+inline constexpr std::uint32_t kTurnTogether = 6;
+
 // One row at work.
 template <typename Service>
 struct RowTurn {
   using Entry = typename Service::Entry;
+
+  // Decided entries from which on a row is left to its group; of a service that tells its host all.
+  static constexpr std::uint32_t kTogetherLeast = kTurnTogether;
 
   const TurnNode<Service>& node;
   StripeWorkspace& desk;
@@ -248,8 +257,8 @@ GCOORD_HD bool note_configured(const RowTurn<Service>& r, LogIndex index) {
   return false;
 }
 
-// Whether decided entries are left for the next turn, or a configuration is to be told of. `told`:
-// the turn has told something of the row already.
+// Whether decided entries are left for the group or the next turn, or a configuration is to be told
+// of. `told`: the turn has told something of the row already.
 template <typename Service>
 GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
                              const consensus::Hot& hot,
@@ -264,7 +273,10 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
     if (index < last && !told && apply_together(r, index + 1)) {
       index = index + 1;
     }
-    while (index < last && !configured && apply_and_tell(r, hot.leader, hot.term, index + 1)) {
+    const auto count = static_cast<std::uint32_t>(last - index);
+    const bool groups = leave_to_group(r, hot.leader, hot.term, count);
+    while (!groups && index < last && !configured &&
+           apply_and_tell(r, hot.leader, hot.term, index + 1)) {
       index = index + 1;
       configured = note_configured(r, index);
     }

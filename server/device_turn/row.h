@@ -62,6 +62,27 @@ GCOORD_HD consensus::MessageSink sink_for(const StripeTurn<Service>& t, std::uin
   return t.place_count == 1 ? sink_alone(t) : tiles_of(t.scratch).sink(place);
 }
 
+// The row at work in a place, for what follows its step.
+template <typename Service>
+GCOORD_HD RowTurn<Service> row_in(const StripeTurn<Service>& t, std::uint32_t place) {
+  return {t.node, t.desk, t.scratch, sink_for(t, place), place, t.desk.row[place]};
+}
+
+// Applies what the rows of the turn left to their group, after all their steps. All members.
+template <typename Service>
+GCOORD_HD void apply_left(const StripeTurn<Service>& t) {
+  if constexpr (Service::kTellsHost) {
+    if (t.desk.group_count != 0) {
+      apply_group_rows(t.desk, [&t](std::uint32_t place) { return row_in(t, place); });
+      warp_sync();
+      if (warp_rank() == 0) {
+        t.desk.group_count = 0;
+      }
+      warp_sync();
+    }
+  }
+}
+
 // --- Before the step
 
 // Whether somebody keeps trees of the rows' logs.

@@ -26,6 +26,8 @@
 // A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
 //
 //   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
+//   uint32_t apply_together(log, row, applied, count, told)   the same of the next `count` entries,
+//                                          by all members of a group; how many it applied
 //
 // and judges each request before it is proposed, since its host and whoever writes in its place may
 // be wrong (docs/adr/0144):

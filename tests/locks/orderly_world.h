@@ -139,7 +139,9 @@ class OrderlyWorld {
         command.session = session;
         break;
       case 1:
-        command.token = FencingToken{command.token.value + 1};
+        if (command.kind == LockCommandKind::Release) {
+          command.token = FencingToken{command.token.value + 1};
+        }
         break;
       case 2:
         command.sequence = RequestSequence{std::max<std::uint64_t>(last, 1)};

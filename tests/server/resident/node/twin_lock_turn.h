@@ -45,6 +45,10 @@ class TwinLockTurn final : public bench::LockTurnDevice {
     return {};
   }
 
+  void apply_together(std::uint32_t least) override {
+    work_.together = least == 0 ? bench::kNeverTogether : least;
+  }
+
   Status apply() override {
     std::vector<std::jthread> threads;
     for (std::uint32_t k = 0; k < thread_count_; ++k) {

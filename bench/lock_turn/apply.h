@@ -88,7 +88,7 @@ GCOORD_HD inline bool apply_row_together(const LockTurnWork& work, std::uint32_t
     results[k] = result;
   };
   const std::uint32_t done =
-      work.service.apply_together(log, row, LogIndex{log.base + before}, left, told);
+      work.service.apply_together(log, {row, LogIndex{log.base + before}, left}, told);
   warp_sync();  // All members have read how far it was.
   if (warp_rank() == 0) {
     work.done[row] = before + done;

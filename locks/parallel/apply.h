@@ -33,26 +33,25 @@ struct WindowOutcome {
   }
 };
 
-// Applies some of the next `count` entries of the row that are decided. claim(demand) gives the
-// window's writer the rows that it takes; false: they are not there, and nothing is applied.
-// log(index): the row's entry, of those that are kept.
+// Applies some of the row's next decided entries. claim(demand) gives the window's writer the rows
+// that it takes; false: they are not there, and nothing is applied. log(index): the row's entry, of
+// those that are kept.
 template <typename Log, typename Claim>
-GCOORD_HD WindowOutcome
-apply_window(const WindowWork& work, const Log& log, std::uint32_t count, const Claim& claim) {
+GCOORD_HD WindowOutcome apply_window(const WindowWork& work, const Log& log, const Claim& claim) {
   WindowOutcome outcome;
-  outcome.read = read_window(work, log, count);
+  outcome.read = read_window(work, log);
   const WindowEntries& read = outcome.read;
   outcome.entries = read.count;
   if (read.places == 0) {
     return outcome;
   }
-  const WindowPlan plan = plan_window(work, read.places, read.count < count);
+  const WindowPlan plan = plan_window(work, read.places, read.count < work.decided_count);
   outcome.cut = plan.count == 0;
   if (plan.count != 0) {
     const PlannedWindow planned = effects_of(work, plan);
     outcome.cut = !claim(planned.demand);
     if (!outcome.cut) {
-      settle_window(work, planned, [&](std::uint32_t place, EntryName& name) {
+      settle_window(planned, [&](std::uint32_t place, EntryName& name) {
         const LogIndex index = work.index_of(place);
         const bool whole = gather_name(log, index, log(index), name);
         GCOORD_ASSERT(whole);  // place_command() looked at all of it.

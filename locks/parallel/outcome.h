@@ -14,6 +14,7 @@
 #include "locks/parallel/window.h"
 #include "locks/parallel/writer.h"
 #include "locks/state/chain.h"
+#include "locks/state/demand.h"
 
 #include <cstdint>
 
@@ -29,6 +30,21 @@ struct WindowEffects {
   std::uint32_t holds = 0;        // Grants that nothing in the window takes back.
 };
 
+// A plan of at least one command, and what it leaves.
+struct PlannedWindow {
+  const WindowWork& work;
+  WindowPlan plan;
+  WindowEffects effects;
+  std::uint32_t added = 0;  // First places of locks that are new in the tables.
+  LockDemand demand;        // Rows that it takes.
+};
+
+// A request of the window's session, and the place where it was answered.
+struct AnsweredRequest {
+  RequestSequence sequence;
+  std::uint32_t place = 0;
+};
+
 // Holder and waiters of the lock after the window; `first` is the lock's first place.
 GCOORD_HD inline std::uint32_t level_after(const LockWindow& window,
                                            const WindowPlan& plan,
@@ -39,25 +55,23 @@ GCOORD_HD inline std::uint32_t level_after(const LockWindow& window,
 }
 
 // How far the session's acknowledgements have come after the commands of `places`.
-GCOORD_HD inline RequestSequence acknowledged(const LockWindow& window,
-                                              const WindowPlan& plan,
+GCOORD_HD inline RequestSequence acknowledged(const PlannedWindow& planned,
                                               std::uint32_t first,
                                               std::uint32_t places) {
+  const LockWindow& window = planned.work.window;
   const RequestSequence before = window.sessions[first].acked_below;
-  const std::uint32_t own = plan.remembered & window.session_peers[first] & places;
+  const std::uint32_t own = planned.plan.remembered & window.session_peers[first] & places;
   return own == 0 ? before : max_id(before, window.acked_below[highest_bit(own)]);
 }
 
 // Whether a request that was answered at a place stays: an acknowledgement that comes later and
 // passes it lets it go (acknowledge_below()).
-GCOORD_HD inline bool stays(const LockWindow& window,
-                            const WindowPlan& plan,
+GCOORD_HD inline bool stays(const PlannedWindow& planned,
                             std::uint32_t first,
-                            RequestSequence sequence,
-                            std::uint32_t answered_at) {
-  const RequestSequence last = acknowledged(window, plan, first, ~0u);
-  const RequestSequence then = acknowledged(window, plan, first, bits_through(answered_at));
-  return last <= then || last <= sequence;
+                            const AnsweredRequest& request) {
+  const RequestSequence last = acknowledged(planned, first, ~0u);
+  const RequestSequence then = acknowledged(planned, first, bits_through(request.place));
+  return last <= then || last <= request.sequence;
 }
 
 // The release that ends the wait of an acquire of the window, or kNoPlace.
@@ -90,58 +104,57 @@ GCOORD_HD inline void find_owners(const WindowWork& work, const WindowPlan& plan
 }
 
 // Whether the request of the command at a place has a record in the end.
-GCOORD_HD inline bool keeps_request(const LockWindow& window,
-                                    const WindowPlan& plan,
-                                    const WindowEffects& effects,
-                                    std::uint32_t i) {
+GCOORD_HD inline bool keeps_request(const PlannedWindow& planned, std::uint32_t i) {
+  const LockWindow& window = planned.work.window;
+  const WindowPlan& plan = planned.plan;
   if ((plan.remembered >> i & 1) == 0) {
     return false;
   }
   const std::uint32_t first = first_of_session(window, i);
   const RequestSequence sequence = window.sequence[i];
   if ((plan.waits() >> i & 1) == 0) {
-    return acknowledged(window, plan, first, ~0u) <= sequence;
+    return acknowledged(planned, first, ~0u) <= sequence;
   }
-  return (effects.ended >> i & 1) == 0 ||
-         stays(window, plan, first, sequence, window.granted_at[i]);
+  return (planned.effects.ended >> i & 1) == 0 ||
+         stays(planned, first, {sequence, window.granted_at[i]});
 }
 
 // Whether the request takes the row of the only one that the session had, and the list stays as it
 // is: what becomes of clients that wait for each answer.
-GCOORD_HD inline bool reuses_row(const LockWindow& window,
-                                 const WindowPlan& plan,
-                                 const WindowEffects& effects,
-                                 std::uint32_t i) {
+GCOORD_HD inline bool reuses_row(const PlannedWindow& planned, std::uint32_t i) {
+  const LockWindow& window = planned.work.window;
+  const std::uint32_t kept = planned.effects.kept;
   const std::uint32_t first = first_of_session(window, i);
   const WindowSession& session = window.sessions[first];
-  const RequestSequence last = acknowledged(window, plan, first, ~0u);
-  return (effects.kept >> i & 1) != 0 && session.only_done.value != 0 &&
-         last > session.acked_below && last > session.sequence_last &&
-         (effects.kept & window.session_peers[first]) == 1u << i;
+  const RequestSequence last = acknowledged(planned, first, ~0u);
+  return (kept >> i & 1) != 0 && session.only_done.value != 0 && last > session.acked_below &&
+         last > session.sequence_last && (kept & window.session_peers[first]) == 1u << i;
 }
 
-GCOORD_HD inline WindowEffects window_effects(const WindowWork& work, const WindowPlan& plan) {
-  LockWindow& window = work.window;
-  WindowEffects effects;
+// Fills planned.effects.
+GCOORD_HD inline void find_effects(PlannedWindow& planned) {
+  LockWindow& window = planned.work.window;
+  const WindowPlan& plan = planned.plan;
+  WindowEffects& effects = planned.effects;
   if (plan.waits() != 0) {
     effects.ended = places_where(plan.count, [&](std::uint32_t i) {
       window.granted_at[i] = (plan.waits() >> i & 1) != 0 ? end_of_wait(window, plan, i) : kNoPlace;
       return window.granted_at[i] != kNoPlace;
     });
   }
-  effects.kept = places_where(
-      plan.count, [&](std::uint32_t i) { return keeps_request(window, plan, effects, i); });
+  effects.kept =
+      places_where(plan.count, [&](std::uint32_t i) { return keeps_request(planned, i); });
   if (plan.passes() == 0) {
-    effects.reused = places_where(
-        plan.count, [&](std::uint32_t i) { return reuses_row(window, plan, effects, i); });
+    effects.reused =
+        places_where(plan.count, [&](std::uint32_t i) { return reuses_row(planned, i); });
   } else {
     effects.kept_passed = places_where(plan.count, [&](std::uint32_t i) {
       const WindowPass& pass = window.passes[i];
       if ((plan.passes() >> i & 1) == 0 || pass.request.value == 0) {
         return false;
       }
-      const RequestSequence sequence = work.tables.requests[pass.request].sequence;
-      return pass.owner == kNoPlace || stays(window, plan, pass.owner, sequence, i);
+      const RequestSequence sequence = planned.work.tables.requests[pass.request].sequence;
+      return pass.owner == kNoPlace || stays(planned, pass.owner, {sequence, i});
     });
   }
   effects.lets_go = places_where(plan.count, [&](std::uint32_t i) {
@@ -153,7 +166,6 @@ GCOORD_HD inline WindowEffects window_effects(const WindowWork& work, const Wind
     return (plan.grants >> i & 1) != 0 &&
            (plan.releases & window.lock_peers[i] & ~bits_through(i)) == 0;
   });
-  return effects;
 }
 
 // What the command at a place is answered.
@@ -195,9 +207,9 @@ GCOORD_HD inline LockShardRow shard_after(const WindowWork& work,
 }
 
 // The row of a request that has a record in the end.
-GCOORD_HD inline RequestRow row_of_kept(const WindowWork& work,
-                                        const WindowEffects& effects,
-                                        std::uint32_t i) {
+GCOORD_HD inline RequestRow row_of_kept(const PlannedWindow& planned, std::uint32_t i) {
+  const WindowWork& work = planned.work;
+  const WindowEffects& effects = planned.effects;
   if ((effects.reused >> i & 1) != 0) {
     return work.window.sessions[first_of_session(work.window, i)].only_done;
   }
@@ -206,35 +218,34 @@ GCOORD_HD inline RequestRow row_of_kept(const WindowWork& work,
 }
 
 // Puts a wait that goes on into its lock's queue, as far as the waiter's own record says it.
-GCOORD_HD inline void place_waiter(const WindowWork& work,
-                                   const WindowPlan& plan,
-                                   const WindowEffects& effects,
+GCOORD_HD inline void place_waiter(const PlannedWindow& planned,
                                    std::uint32_t i,
                                    RequestRecord& record) {
-  const LockWindow& window = work.window;
+  const LockWindow& window = planned.work.window;
+  const WindowPlan& plan = planned.plan;
   const std::uint32_t peers = window.lock_peers[i];
   const WindowLock& lock = window.locks[lowest_bit(peers)];
-  const std::uint32_t waiting = plan.waits() & ~effects.ended & peers;
+  const std::uint32_t waiting = plan.waits() & ~planned.effects.ended & peers;
   const std::uint32_t before = waiting & bits_below(i);
   const std::uint32_t after = waiting & ~bits_through(i);
-  record.enqueued_at = work.index_of(i);
+  record.enqueued_at = planned.work.index_of(i);
   record.lock = lock.row;
   if (before != 0) {
-    record.queue_previous = row_of_kept(work, effects, highest_bit(before));
+    record.queue_previous = row_of_kept(planned, highest_bit(before));
   } else if (count_bits(plan.releases & peers) + 1 < lock.level) {
     record.queue_previous = lock.queue_last;
   }
   if (after != 0) {
-    record.queue_next = row_of_kept(work, effects, lowest_bit(after));
+    record.queue_next = row_of_kept(planned, lowest_bit(after));
   }
 }
 
 // The record of a command's request as the window leaves it, but for the session's list.
-GCOORD_HD inline void keep_request(const WindowWork& work,
-                                   const WindowPlan& plan,
-                                   const WindowEffects& effects,
+GCOORD_HD inline void keep_request(const PlannedWindow& planned,
                                    std::uint32_t i,
                                    const LockReply& reply) {
+  const WindowWork& work = planned.work;
+  const WindowEffects& effects = planned.effects;
   LockWindow& window = work.window;
   RequestRecord record;
   record.sequence = window.sequence[i];
@@ -245,31 +256,29 @@ GCOORD_HD inline void keep_request(const WindowWork& work,
   record.holder = reply.holder;
   if ((effects.ended >> i & 1) != 0) {
     record.code = LockCode::Granted;
-    record.token = token_at(work, plan, window.granted_at[i]);
+    record.token = token_at(work, planned.plan, window.granted_at[i]);
   } else if (reply.code == LockCode::Waiting) {
-    place_waiter(work, plan, effects, i, record);
+    place_waiter(planned, i, record);
   }
   if ((effects.reused >> i & 1) != 0) {
     // The session's lists stay as they are, so this is all that becomes of its record.
     work.tables.sessions[record.session_row].acked_below =
-        acknowledged(window, plan, first_of_session(window, i), ~0u);
+        acknowledged(planned, first_of_session(window, i), ~0u);
   }
-  const RequestRow row = row_of_kept(work, effects, i);
+  const RequestRow row = row_of_kept(planned, i);
   work.tables.requests[row] = record;
   window.request_rows[i] = row;
 }
 
 // Answers the command at a place; returns its word in the shard's chain.
-GCOORD_HD inline std::uint64_t answer_command(const WindowWork& work,
-                                              const WindowPlan& plan,
-                                              const WindowEffects& effects,
-                                              std::uint32_t i) {
-  const LockReply reply = planned_reply(work, plan, i);
+GCOORD_HD inline std::uint64_t answer_command(const PlannedWindow& planned, std::uint32_t i) {
+  const WindowWork& work = planned.work;
+  const LockReply reply = planned_reply(work, planned.plan, i);
   work.window.code[i] = reply.code;
-  if ((effects.kept >> i & 1) != 0) {
-    keep_request(work, plan, effects, i, reply);
+  if ((planned.effects.kept >> i & 1) != 0) {
+    keep_request(planned, i, reply);
   }
-  return chain_word(work.window.digest[i], reply, shard_after(work, plan, i));
+  return chain_word(work.window.digest[i], reply, shard_after(work, planned.plan, i));
 }
 
 // The waiter of before the window that the release at a place makes the holder waits no more.

@@ -53,15 +53,20 @@ GCOORD_HD bool has_name(const Log& log, LogIndex index, const LockEntry& entry) 
   return true;
 }
 
+// An entry that is a command: its number among the window's, and the place that it gets.
+struct CommandEntry {
+  const LockEntry& entry;
+  std::uint32_t number = 0;
+  std::uint32_t place = 0;
+};
+
 // Writes the command of an entry to its place.
 template <typename Log>
-GCOORD_HD void place_command(const WindowWork& work,
-                             const Log& log,
-                             const LockEntry& entry,
-                             std::uint32_t number,
-                             std::uint32_t place) {
+GCOORD_HD void place_command(const WindowWork& work, const Log& log, const CommandEntry& read) {
   LockWindow& window = work.window;
-  const LogIndex index = work.before + (number + 1);
+  const LockEntry& entry = read.entry;
+  const std::uint32_t place = read.place;
+  const LogIndex index = work.before + (read.number + 1);
   LockCommand command;
   if (!is_text_entry(entry)) {
     command = plain_command_of(entry);
@@ -73,7 +78,7 @@ GCOORD_HD void place_command(const WindowWork& work,
   window.kind[place] = suits ? command.kind : LockCommandKind::Unknown;
   window.flags[place] = command.flags;
   window.name_bytes[place] = command.name_bytes;
-  window.entry[place] = number;
+  window.entry[place] = read.number;
   window.session_id[place] = command.session;
   window.sequence[place] = command.sequence;
   window.acked_below[place] = command.acked_below;
@@ -85,11 +90,11 @@ GCOORD_HD void place_command(const WindowWork& work,
   window.digest[place] = keys.digest;
 }
 
-// Reads the next of `count` entries: as many as a window has places for.
+// Reads the next decided entries: as many as a window has places for.
 template <typename Log>
-GCOORD_HD WindowEntries read_window(const WindowWork& work, const Log& log, std::uint32_t count) {
+GCOORD_HD WindowEntries read_window(const WindowWork& work, const Log& log) {
   WindowEntries read;
-  read.count = count < kWindowEntries ? count : kWindowEntries;
+  read.count = work.decided_count < kWindowEntries ? work.decided_count : kWindowEntries;
   GCOORD_UNROLL_BY(2)
   for (std::uint32_t base = 0; base < kWindowEntries; base += warp_lanes()) {
     const std::uint32_t number = base + warp_rank();
@@ -101,7 +106,7 @@ GCOORD_HD WindowEntries read_window(const WindowWork& work, const Log& log, std:
     const std::uint32_t found = warp_ballot(says);
     const std::uint32_t place = read.places + rank_among(found);
     if (says && place < kWindowCommands) {
-      place_command(work, log, entry, number, place);
+      place_command(work, log, {entry, number, place});
     }
     const std::uint32_t full = warp_ballot(says && place == kWindowCommands);
     read.count = full != 0 ? base + lowest_bit(full) : read.count;

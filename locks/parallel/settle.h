@@ -34,10 +34,9 @@ struct SessionShare {
 };
 
 // Brings the lock's record up to date, but for its holder; `first` is its first place.
-GCOORD_HD inline void settle_lock(const WindowWork& work,
-                                  const WindowPlan& plan,
-                                  const WindowEffects& effects,
-                                  std::uint32_t first) {
+GCOORD_HD inline void settle_lock(const PlannedWindow& planned, std::uint32_t first) {
+  const WindowWork& work = planned.work;
+  const WindowPlan& plan = planned.plan;
   const LockWindow& window = work.window;
   const WindowLock& lock = window.locks[first];
   const std::uint32_t peers = window.lock_peers[first];
@@ -54,7 +53,7 @@ GCOORD_HD inline void settle_lock(const WindowWork& work,
   record.waiter_count = level == 0 ? 0 : level - 1;
   const std::uint32_t waiters = lock.level == 0 ? 0 : lock.level - 1;
   const std::uint32_t released = count_bits(plan.releases & peers);
-  const std::uint32_t waiting = plan.waits() & ~effects.ended & peers;
+  const std::uint32_t waiting = plan.waits() & ~planned.effects.ended & peers;
   RequestRow queue_first = waiting != 0 ? window.request_rows[lowest_bit(waiting)] : RequestRow{};
   if (released < waiters) {
     if (waiting != 0) {
@@ -75,10 +74,9 @@ GCOORD_HD inline void settle_lock(const WindowWork& work,
 }
 
 // First half of a session's lists: what goes.
-GCOORD_HD inline void unlink_share(const WindowWork& work,
-                                   const WindowPlan& plan,
-                                   const WindowEffects& effects,
-                                   const SessionShare& share) {
+GCOORD_HD inline void unlink_share(const PlannedWindow& planned, const SessionShare& share) {
+  const WindowWork& work = planned.work;
+  const WindowEffects& effects = planned.effects;
   const LockWindow& window = work.window;
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t left = effects.lets_go & share.own; left != 0; left &= left - 1) {
@@ -95,21 +93,19 @@ GCOORD_HD inline void unlink_share(const WindowWork& work,
       }
     }
   }
-  if ((share.own & plan.remembered) != 0 && (share.own & effects.reused) == 0) {
+  if ((share.own & planned.plan.remembered) != 0 && (share.own & effects.reused) == 0) {
     const auto give_back = [&](RequestRow row) { give_to_ring(work.tables.requests, row); };
-    acknowledge_below(
-        work.tables, share.row, acknowledged(window, plan, share.first, ~0u), give_back);
+    acknowledge_below(work.tables, share.row, acknowledged(planned, share.first, ~0u), give_back);
   }
 }
 
 // Second half: what is new, in log order.
-GCOORD_HD inline void link_share(const WindowWork& work,
-                                 const WindowPlan& plan,
-                                 const WindowEffects& effects,
-                                 const SessionShare& share) {
+GCOORD_HD inline void link_share(const PlannedWindow& planned, const SessionShare& share) {
+  const WindowWork& work = planned.work;
+  const WindowEffects& effects = planned.effects;
   const LockWindow& window = work.window;
   const std::uint32_t answered = effects.kept & ~effects.ended & ~effects.reused & share.own;
-  const std::uint32_t holds = effects.holds & ((plan.creates() & share.own) | share.passed);
+  const std::uint32_t holds = effects.holds & ((planned.plan.creates() & share.own) | share.passed);
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t left = answered | holds | share.passed; left != 0; left &= left - 1) {
     const std::uint32_t i = lowest_bit(left);
@@ -182,34 +178,29 @@ GCOORD_HD inline std::uint32_t creator_of(const LockWindow& window,
 }
 
 // Rows that the window will take. All members get the same.
-GCOORD_HD inline LockDemand demand_of_window(const WindowWork& work,
-                                             const WindowPlan& plan,
-                                             const WindowEffects& effects,
-                                             std::uint32_t added) {
-  const LockWindow& window = work.window;
+GCOORD_HD inline LockDemand demand_of_window(const PlannedWindow& planned) {
+  const LockWindow& window = planned.work.window;
   LockDemand demand;
-  demand.locks = count_bits(added);
-  demand.requests = count_bits(effects.kept & ~effects.reused);
+  demand.locks = count_bits(planned.added);
+  demand.requests = count_bits(planned.effects.kept & ~planned.effects.reused);
   GCOORD_UNROLL_BY(1)
-  for (std::uint32_t left = added; left != 0; left &= left - 1) {
-    const std::uint32_t last = creator_of(window, plan, lowest_bit(left));
+  for (std::uint32_t left = planned.added; left != 0; left &= left - 1) {
+    const std::uint32_t last = creator_of(window, planned.plan, lowest_bit(left));
     demand.name_blocks += name_block_count(window.name_bytes[last]);
   }
   return demand;
 }
 
-// Enters the added locks. name(place, bytes) puts the name of an acquire together.
+// Enters the added locks. name: as settle_window().
 template <typename Name>
-GCOORD_HD void create_locks(const WindowWork& work,
-                            const WindowPlan& plan,
-                            std::uint32_t added,
-                            const Name& name) {
+GCOORD_HD void create_locks(const PlannedWindow& planned, const Name& name) {
+  const WindowWork& work = planned.work;
   LockWindow& window = work.window;
   first_member([&] {
     GCOORD_UNROLL_BY(1)
-    for (std::uint32_t left = added; left != 0; left &= left - 1) {
+    for (std::uint32_t left = planned.added; left != 0; left &= left - 1) {
       const std::uint32_t first = lowest_bit(left);
-      const std::uint32_t last = creator_of(window, plan, first);
+      const std::uint32_t last = creator_of(window, planned.plan, first);
       EntryName bytes;
       name(last, bytes);
       window.locks[first].row =
@@ -254,64 +245,52 @@ GCOORD_HD inline void settle_shard(const WindowWork& work, const WindowPlan& pla
 
 // Locks, and the lists of sessions, as far as there is something to change: where clients of one
 // lock wait for each answer there mostly is not.
-GCOORD_HD inline void settle_lists(const WindowWork& work,
-                                   const WindowPlan& plan,
-                                   const WindowEffects& effects) {
-  const LockWindow& window = work.window;
+GCOORD_HD inline void settle_lists(const PlannedWindow& planned) {
+  const WindowWork& work = planned.work;
+  const WindowPlan& plan = planned.plan;
+  const WindowEffects& effects = planned.effects;
   const bool waits = (plan.waits() | plan.passes()) != 0;
   const bool requests = waits || effects.kept != effects.reused;
   if (waits || (effects.lets_go | effects.holds) != 0) {
     each_place(plan.count, [&](std::uint32_t i) {
-      if (first_of_lock(window, i) == i) {
-        settle_lock(work, plan, effects, i);
+      if (first_of_lock(work.window, i) == i) {
+        settle_lock(planned, i);
       }
     });
   }
   if (requests || effects.lets_go != 0) {
-    each_share(
-        work, plan, [&](const SessionShare& share) { unlink_share(work, plan, effects, share); });
+    each_share(work, plan, [&](const SessionShare& share) { unlink_share(planned, share); });
   }
   if (requests || effects.holds != 0) {
-    each_share(
-        work, plan, [&](const SessionShare& share) { link_share(work, plan, effects, share); });
+    each_share(work, plan, [&](const SessionShare& share) { link_share(planned, share); });
   }
   if (effects.lets_go != 0) {
     remove_locks(work, plan);
   }
 }
 
-// A plan of at least one command, and what it leaves.
-struct PlannedWindow {
-  WindowPlan plan;
-  WindowEffects effects;
-  std::uint32_t added = 0;  // added_locks().
-  LockDemand demand;
-};
-
 GCOORD_HD inline PlannedWindow effects_of(const WindowWork& work, const WindowPlan& plan) {
   if (plan.passes() != 0) {
     find_owners(work, plan);
   }
-  PlannedWindow planned;
-  planned.plan = plan;
-  planned.effects = window_effects(work, plan);
+  PlannedWindow planned{work, plan, {}, 0, {}};
+  find_effects(planned);
   planned.added = planned.effects.holds != 0 ? added_locks(work, plan) : 0;
-  planned.demand = demand_of_window(work, plan, planned.effects, planned.added);
+  planned.demand = demand_of_window(planned);
   return planned;
 }
 
-// Carries it out; the writer's windows have the rows of its demand. name: as create_locks().
+// Carries it out; the writer's windows have the rows of its demand. name(place, bytes) puts the
+// name of an acquire together.
 template <typename Name>
-GCOORD_HD void settle_window(const WindowWork& work,
-                             const PlannedWindow& planned,
-                             const Name& name) {
+GCOORD_HD void settle_window(const PlannedWindow& planned, const Name& name) {
+  const WindowWork& work = planned.work;
   const WindowPlan& plan = planned.plan;
   if (planned.added != 0) {
-    create_locks(work, plan, planned.added, name);
+    create_locks(planned, name);
   }
-  each_place(plan.count, [&](std::uint32_t i) {
-    work.window.chain[i] = answer_command(work, plan, planned.effects, i);
-  });
+  each_place(plan.count,
+             [&](std::uint32_t i) { work.window.chain[i] = answer_command(planned, i); });
   add_up_chain(work, plan.count);
   if (plan.passes() != 0) {
     each_place(plan.count, [&](std::uint32_t i) {
@@ -320,7 +299,7 @@ GCOORD_HD void settle_window(const WindowWork& work,
       }
     });
   }
-  settle_lists(work, plan, planned.effects);
+  settle_lists(planned);
   if (planned.demand.requests != 0) {
     first_member([&] { take_ahead(work.tables.requests, planned.demand.requests); });
   }

@@ -134,8 +134,9 @@ struct WindowWork {
   const LockTables& tables;  // Theirs: the writer's windows are those of `window`.
   LockWindow& window;
   ShardId shard_id;
-  LogIndex before;     // Of the entry before the window's first one.
-  LockShardRow shard;  // As it was before the window.
+  LogIndex before;                  // Of the entry before the window's first one.
+  std::uint32_t decided_count = 0;  // Entries from there on that are decided.
+  LockShardRow shard;               // As it was before the window.
 
   GCOORD_HD LogIndex index_of(std::uint32_t place) const {
     return before + (window.entry[place] + 1);

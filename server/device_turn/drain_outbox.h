@@ -26,18 +26,10 @@ namespace gcoord::server {
 // Entries that one turn applies to one row; the rest is asked for again.
 inline constexpr std::uint32_t kTurnApply = 64;
 
-// Decided entries from which on a row is left to its group (group_apply.h): more than two pairs of
-// an acquire and a release, with the pieces of their names. A window costs about as much as one
-// member takes for two commands; see docs/internals/performance_device.md.
-inline constexpr std::uint32_t kTurnTogether = 6;
-
 // One row at work.
 template <typename Service>
 struct RowTurn {
   using Entry = typename Service::Entry;
-
-  // Decided entries from which on a row is left to its group; of a service that tells its host all.
-  static constexpr std::uint32_t kTogetherLeast = kTurnTogether;
 
   const TurnNode<Service>& node;
   StripeWorkspace& desk;
@@ -274,7 +266,7 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
       index = index + 1;
     }
     const auto count = static_cast<std::uint32_t>(last - index);
-    const bool groups = leave_to_group(r, hot.leader, hot.term, count);
+    const bool groups = leave_to_group(r, hot, count);
     while (!groups && index < last && !configured &&
            apply_and_tell(r, hot.leader, hot.term, index + 1)) {
       index = index + 1;

@@ -23,15 +23,20 @@
 
 namespace gcoord::server {
 
+// Decided entries from which on a row is left to its group: more than two pairs of an acquire and a
+// release, with the pieces of their names. A window costs about as much as one member takes for two
+// commands; see docs/internals/performance_device.md.
+inline constexpr std::uint32_t kTurnTogether = 6;
+
 // Leaves the next `count` decided entries of the row to the group. False: they are its own.
 template <typename RowTurn>
-GCOORD_HD bool leave_to_group(const RowTurn& r, NodeId leader, Term term, std::uint32_t count) {
-  if (count < RowTurn::kTogetherLeast || (r.node.flags[r.row] & kTurnInstallOwed) != 0) {
+GCOORD_HD bool leave_to_group(const RowTurn& r, const consensus::Hot& hot, std::uint32_t count) {
+  if (count < kTurnTogether || (r.node.flags[r.row] & kTurnInstallOwed) != 0) {
     return false;
   }
-  const std::uint32_t at = relaxed_add(r.desk.group_count, 1);
+  const std::uint32_t at = relaxed_add(r.desk.tally.grouped, 1);
   if (at < kGroupRows) {
-    r.desk.group[at] = {r.place, count, leader, term};
+    r.scratch.group[at] = {r.place, count, hot.leader, hot.term};
   }
   return at < kGroupRows;
 }
@@ -56,7 +61,7 @@ GCOORD_HD std::uint32_t before_configuration(const RowTurn& r,
 
 // Applies what was left of one row. What finds no room with the host stays for the next turn.
 template <typename RowTurn>
-GCOORD_HD_APART void apply_group_row(const RowTurn r, const GroupRow& left) {
+GCOORD_HD_APART void apply_group_row(const RowTurn r, const GroupRow left) {
   const LogIndex applied = r.node.applied[r.row];
   const std::uint32_t at = r.desk.reply_count;
   const std::uint32_t room = at < r.desk.reply_room ? (r.desk.reply_room - at) / kToldSlots : 0;
@@ -66,11 +71,12 @@ GCOORD_HD_APART void apply_group_row(const RowTurn r, const GroupRow& left) {
   std::uint32_t done = 0;
   if (count != 0) {
     const auto log = [page = r.node.page(r.row)](LogIndex index) { return page.entry(index); };
-    done = r.node.service.apply_together(
-        log, r.row, applied, count, [&](std::uint32_t k, const TurnResult& result) {
-          const TurnReply reply = decided_reply(r, left.leader, left.term, applied + (k + 1));
-          tell_applied(r, at + k * kToldSlots, reply, result);
-        });
+    const auto told = [&](std::uint32_t k, const TurnResult& result) {
+      TurnReply reply = decided_reply(r, {left.leader, left.term}, applied + (k + 1));
+      reply.result = result;
+      tell_applied(r, at + k * kToldSlots, reply);
+    };
+    done = r.node.service.apply_together(log, {r.row, applied, count}, told);
     if (warp_rank() == 0) {
       r.desk.reply_count = at + done * kToldSlots;
       r.node.applied[r.row] = applied + done;
@@ -81,16 +87,6 @@ GCOORD_HD_APART void apply_group_row(const RowTurn r, const GroupRow& left) {
     r.owe(kTurnConfigured);
   }
   warp_sync();
-}
-
-// Applies what the rows of the turn left to the group. row_at(place): the row at work there.
-template <typename Workspace, typename RowAt>
-GCOORD_HD void apply_group_rows(const Workspace& desk, const RowAt& row_at) {
-  const std::uint32_t left = desk.group_count;
-  GCOORD_UNROLL_BY(1)
-  for (std::uint32_t k = 0; k < left && k < kGroupRows; ++k) {
-    apply_group_row(row_at(desk.group[k].place), desk.group[k]);
-  }
 }
 
 }  // namespace gcoord::server

@@ -80,12 +80,19 @@ GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
   return true;
 }
 
+// As whom the row knows its leader when an entry is applied.
+struct LedBy {
+  NodeId leader;
+  Term term;
+};
+
 // What the host is told of a decided entry, but for the result.
 template <typename RowTurn>
-GCOORD_HD TurnReply decided_reply(const RowTurn& r, NodeId leader, Term term, LogIndex index) {
+GCOORD_HD TurnReply decided_reply(const RowTurn& r, const LedBy& by, LogIndex index) {
   const std::uint64_t tag = r.node.origin_of(r.row, index);
   const bool asked = tag != 0 && !is_own_term(tag);
-  TurnReply reply = told_of(r, leader, term, asked ? TurnVerdict::Committed : TurnVerdict::Told);
+  TurnReply reply =
+      told_of(r, by.leader, by.term, asked ? TurnVerdict::Committed : TurnVerdict::Told);
   reply.tag = tag;
   reply.index = index;
   return reply;
@@ -93,11 +100,7 @@ GCOORD_HD TurnReply decided_reply(const RowTurn& r, NodeId leader, Term term, Lo
 
 // Tells the host of an entry that was applied, in the slots from `at` on.
 template <typename RowTurn>
-GCOORD_HD void tell_applied(const RowTurn& r,
-                            std::uint32_t at,
-                            TurnReply reply,
-                            const TurnResult& result) {
-  reply.result = result;
+GCOORD_HD void tell_applied(const RowTurn& r, std::uint32_t at, const TurnReply& reply) {
   write_reply(r, at, reply);
   const auto entry = r.node.entry(r.row, reply.index);
   static_assert(sizeof entry == netcore::kSlotBytes);
@@ -120,14 +123,13 @@ GCOORD_HD_APART bool apply_and_tell(const RowTurn r, NodeId leader, Term term, L
   if (at == kTurnReplies) {
     return false;
   }
-  const TurnReply reply = decided_reply(r, leader, term, index);
+  TurnReply reply = decided_reply(r, {leader, term}, index);
   const auto entry = r.node.entry(r.row, index);
   // By value, as above.
   const auto log = [page = r.node.page(r.row)](LogIndex earlier) { return page.entry(earlier); };
-  TurnResult result;
-  const bool done = r.node.service.apply_told(log, r.row, index, entry, result);
+  const bool done = r.node.service.apply_told(log, r.row, index, entry, reply.result);
   if (done) {
-    tell_applied(r, at, reply, result);
+    tell_applied(r, at, reply);
   } else {
     write_reply(r, at, TurnReply{});
     write_reply(r, at + 1, TurnReply{});

@@ -72,13 +72,11 @@ GCOORD_HD RowTurn<Service> row_in(const StripeTurn<Service>& t, std::uint32_t pl
 template <typename Service>
 GCOORD_HD void apply_left(const StripeTurn<Service>& t) {
   if constexpr (Service::kTellsHost) {
-    if (t.desk.group_count != 0) {
-      apply_group_rows(t.desk, [&t](std::uint32_t place) { return row_in(t, place); });
-      warp_sync();
-      if (warp_rank() == 0) {
-        t.desk.group_count = 0;
-      }
-      warp_sync();
+    const std::uint32_t left = t.desk.tally.grouped;
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t k = 0; k < left && k < kGroupRows; ++k) {
+      const GroupRow group = t.scratch.group[k];
+      apply_group_row<RowTurn<Service>>(row_in(t, group.place), group);
     }
   }
 }

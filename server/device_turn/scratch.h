@@ -47,6 +47,7 @@ struct TurnTally {
   std::uint32_t held;     // Rows that took less than was offered: StripeCounts::held.
   std::uint32_t exhausted;
   std::uint32_t answered;  // Requests of this node's clients that were executed.
+  std::uint32_t grouped;   // Rows that wanted their group; those beyond kGroupRows do without.
 };
 
 // The only row of the last turn, unpacked, if it was plain: a shard in a hurry is alone in its
@@ -68,17 +69,6 @@ struct KeptRow {
 inline constexpr std::uint32_t kBehindAlone = 8;
 static_assert(kBehindAlone >= kTurnMessages);
 static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
-
-// A row whose decided entries the group applies after the steps of the turn (group_apply.h).
-struct GroupRow {
-  std::uint32_t place = 0;
-  std::uint32_t count = 0;  // Entries.
-  NodeId leader;            // Of the row, as its host is told.
-  Term term;
-};
-
-// Such rows of one turn.
-inline constexpr std::uint32_t kGroupRows = 2;
 
 struct StripeWorkspace {
   TurnRowArrays arrays[kTurnPlaces];
@@ -121,8 +111,6 @@ struct StripeWorkspace {
   std::uint32_t scan_shift;     // rows of a group, as a power of two.
   LogIndex laid_first;          // Entries that lie behind the messages of the only row already
   std::uint32_t laid_count;     // (RowTurn::lay), as an Append from the first of them has them.
-  std::uint32_t group_count;    // Rows that wanted the group; those beyond kGroupRows do without.
-  GroupRow group[kGroupRows];
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
@@ -164,7 +152,6 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
     t.desk.noop_room = 0;
     t.desk.offered = 0;
     t.desk.laid_count = 0;
-    t.desk.group_count = 0;
     t.node.service.begin_turn(t.stripe);
   }
   warp_sync();

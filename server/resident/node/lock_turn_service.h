@@ -186,27 +186,24 @@ struct LockTurnService {
     return true;
   }
 
-  // What apply_told() does to some of the next `count` entries, by all members together; `applied`
-  // is the entry before them. told(k, result) is called for entry applied + 1 + k, by any member.
-  // Returns how many were applied; 0: not now.
+  // What apply_told() does to some of the entries, by all members together. told(k, result) is
+  // called for entry run.applied + 1 + k, by any member. Returns how many were applied; 0: not now.
   template <typename Log, typename Told>
   GCOORD_HD std::uint32_t apply_together(const Log& log,
-                                         std::uint32_t row,
-                                         LogIndex applied,
-                                         std::uint32_t count,
+                                         const DecidedRun& run,
                                          const Told& told) const {
-    const bool here = absent[row] == 0;
+    const bool here = absent[run.row] == 0;
     std::uint32_t done = 0;
     GCOORD_UNROLL_BY(1)
-    for (std::uint32_t k = 0; k < kWindowsTogether && done < count; ++k) {
-      std::uint32_t alone = count - done;
+    for (std::uint32_t k = 0; k < kWindowsTogether && done < run.count; ++k) {
+      std::uint32_t alone = run.count - done;
       if (here) {
-        const auto from_here = [&](std::uint32_t e, const TurnResult& r) { told(done + e, r); };
-        const Share share = decide_window(log, row, applied + done, count - done, from_here);
+        const Share share = decide_window(log, behind(run, done), behind(told, done));
         done += share.entries;
-        alone = share.alone < count - done ? share.alone : count - done;
+        alone = share.alone < run.count - done ? share.alone : run.count - done;
       }
-      const std::uint32_t applied_alone = apply_alone(log, row, applied, {done, alone}, told);
+      const DecidedRun next{run.row, run.applied + done, alone};
+      const std::uint32_t applied_alone = apply_alone(log, next, behind(told, done));
       done += applied_alone;
       if (applied_alone != alone) {
         break;  // Rows are lacking.
@@ -222,31 +219,39 @@ struct LockTurnService {
     std::uint32_t alone = 0;
   };
 
-  // One window of the entries behind `before`; see apply_together().
+  GCOORD_HD static DecidedRun behind(const DecidedRun& run, std::uint32_t done) {
+    return {run.row, run.applied + done, run.count - done};
+  }
+
+  // Reports the entries behind the first `done`.
+  template <typename Told>
+  struct ReportBehind {
+    const Told& told;
+    std::uint32_t done = 0;
+
+    GCOORD_HD void operator()(std::uint32_t k, const TurnResult& result) const {
+      told(done + k, result);
+    }
+  };
+
+  template <typename Told>
+  GCOORD_HD static ReportBehind<Told> behind(const Told& told, std::uint32_t done) {
+    return {told, done};
+  }
+
+  // One window of the run; see apply_together().
   template <typename Log, typename Told>
-  GCOORD_HD Share decide_window(const Log& log,
-                                std::uint32_t row,
-                                LogIndex before,
-                                std::uint32_t count,
-                                const Told& told) const {
-    LockStripe& stripe = stripes[row / rows_per_stripe];
-    const ShardId shard = shard_of_row(row);
-    const locks::WindowWork work{
-        stripe.together, *stripe.window, shard, before, stripe.together.shard(shard)};
-    const auto claims = [&](const locks::LockDemand& demand) {
-      std::uint32_t claimed = 0;
-      if (warp_rank() == 0) {
-        work.window.writer = locks::LockWriter{};
-        claimed = claim_all(stripe, demand, work.window.writer) ? 1 : 0;
-        if (claimed == 0) {
-          locks::end_writer(stripe.shared, stripe.together, work.window.writer);
-        }
-      }
-      claimed = warp_broadcast(claimed, 0);
-      warp_sync();
-      return claimed != 0;
-    };
-    const locks::WindowOutcome outcome = locks::apply_window(work, log, count, claims);
+  GCOORD_HD Share decide_window(const Log& log, const DecidedRun& run, const Told& told) const {
+    LockStripe& stripe = stripes[run.row / rows_per_stripe];
+    const ShardId shard = shard_of_row(run.row);
+    const locks::WindowWork work{stripe.together,
+                                 *stripe.window,
+                                 shard,
+                                 run.applied,
+                                 run.count,
+                                 stripe.together.shard(shard)};
+    const locks::WindowOutcome outcome = locks::apply_window(
+        work, log, [&](const locks::LockDemand& demand) { return claim_together(stripe, demand); });
     if (outcome.commands != 0) {
       locks::first_member([&] {
         locks::end_writer(stripe.shared, stripe.together, work.window.writer);
@@ -270,29 +275,37 @@ struct LockTurnService {
     return {outcome.entries, !outcome.cut ? 0 : early ? kAloneAfterCut : 1};
   }
 
-  // Entries of a row, counted from `applied`.
-  struct Span {
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-  };
+  // The rows of a window, all or none of them.
+  GCOORD_HD static bool claim_together(LockStripe& stripe, const locks::LockDemand& demand) {
+    std::uint32_t claimed = 0;
+    if (warp_rank() == 0) {
+      locks::LockWriter& writer = stripe.window->writer;
+      writer = locks::LockWriter{};
+      claimed = claim_all(stripe, demand, writer) ? 1 : 0;
+      if (claimed == 0) {
+        locks::end_writer(stripe.shared, stripe.together, writer);
+      }
+    }
+    claimed = warp_broadcast(claimed, 0);
+    warp_sync();
+    return claimed != 0;
+  }
 
-  // By the first member, one after another. Returns how many, to all.
+  // The run by the first member, one entry after another. Returns how many, to all.
   template <typename Log, typename Told>
   GCOORD_HD std::uint32_t apply_alone(const Log& log,
-                                      std::uint32_t row,
-                                      LogIndex applied,
-                                      const Span& span,
+                                      const DecidedRun& run,
                                       const Told& told) const {
     std::uint32_t done = 0;
     if (warp_rank() == 0) {
       GCOORD_UNROLL_BY(1)
-      for (; done < span.count; ++done) {
-        const LogIndex index = applied + (span.first + done + 1);
+      for (; done < run.count; ++done) {
+        const LogIndex index = run.applied + (done + 1);
         TurnResult result;
-        if (!apply_told(log, row, index, log(index), result)) {
+        if (!apply_told(log, run.row, index, log(index), result)) {
           break;
         }
-        told(span.first + done, result);
+        told(done, result);
       }
     }
     done = warp_broadcast(done, 0);

@@ -157,6 +157,12 @@ TEST(LockTurnServiceOnDevice, AnswersAndStateAreThoseOfTheCpu) {
     ASSERT_TRUE(device.ok()) << device.status().message();
     ASSERT_NO_FATAL_FAILURE(run_parity(*device.value(), shape));
   }
+  for (const ParityShape& shape : shapes) {
+    auto device = bench::open_lock_turn_device(0, plan_of(shape));
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    device.value()->apply_together(1);
+    ASSERT_NO_FATAL_FAILURE(run_parity(*device.value(), shape));
+  }
 }
 
 }  // namespace

@@ -265,8 +265,8 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
     if (index < last && !told && apply_together(r, index + 1)) {
       index = index + 1;
     }
-    const auto count = static_cast<std::uint32_t>(last - index);
-    const bool groups = leave_to_group(r, hot, count);
+    const bool groups =
+        index < last && leave_to_group(r, hot, static_cast<std::uint32_t>(last - index));
     while (!groups && index < last && !configured &&
            apply_and_tell(r, hot.leader, hot.term, index + 1)) {
       index = index + 1;

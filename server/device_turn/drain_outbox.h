@@ -14,7 +14,6 @@
 #include "consensus/device/packed_table.h"
 #include "consensus/step/message_tiles.h"
 #include "consensus/step/step.h"
-#include "server/device_turn/group_apply.h"
 #include "server/device_turn/host_events.h"
 #include "server/device_turn/scratch.h"
 #include "server/device_turn/store.h"
@@ -249,8 +248,8 @@ GCOORD_HD bool note_configured(const RowTurn<Service>& r, LogIndex index) {
   return false;
 }
 
-// Whether decided entries are left for the group or the next turn, or a configuration is to be told
-// of. `told`: the turn has told something of the row already.
+// Whether decided entries are left for the next turn, or a configuration is to be told of. `told`:
+// the turn has told something of the row already.
 template <typename Service>
 GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
                              const consensus::Hot& hot,
@@ -265,10 +264,7 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
     if (index < last && !told && apply_together(r, index + 1)) {
       index = index + 1;
     }
-    const bool groups =
-        index < last && leave_to_group(r, hot, static_cast<std::uint32_t>(last - index));
-    while (!groups && index < last && !configured &&
-           apply_and_tell(r, hot.leader, hot.term, index + 1)) {
+    while (index < last && !configured && apply_and_tell(r, hot.leader, hot.term, index + 1)) {
       index = index + 1;
       configured = note_configured(r, index);
     }

@@ -80,37 +80,6 @@ GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
   return true;
 }
 
-// As whom the row knows its leader when an entry is applied.
-struct LedBy {
-  NodeId leader;
-  Term term;
-};
-
-// What the host is told of a decided entry, but for the result.
-template <typename RowTurn>
-GCOORD_HD TurnReply decided_reply(const RowTurn& r, const LedBy& by, LogIndex index) {
-  const std::uint64_t tag = r.node.origin_of(r.row, index);
-  const bool asked = tag != 0 && !is_own_term(tag);
-  TurnReply reply =
-      told_of(r, by.leader, by.term, asked ? TurnVerdict::Committed : TurnVerdict::Told);
-  reply.tag = tag;
-  reply.index = index;
-  return reply;
-}
-
-// Tells the host of an entry that was applied, in the slots from `at` on.
-template <typename RowTurn>
-GCOORD_HD void tell_applied(const RowTurn& r, std::uint32_t at, const TurnReply& reply) {
-  write_reply(r, at, reply);
-  const auto entry = r.node.entry(r.row, reply.index);
-  static_assert(sizeof entry == netcore::kSlotBytes);
-  store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1), entry);
-  relaxed_add(r.desk.tally.applied, 1);
-  if (reply.verdict == TurnVerdict::Committed) {
-    relaxed_add(r.desk.tally.answered, 1);
-  }
-}
-
 // Executes one decided entry and tells the host. False: later, for want of room or of the service.
 // Apart: what a service does with an entry is longer than all the rest of a turn, and would stand
 // in each of its ways. By value, what a reference would pull out of the caller's registers.
@@ -123,15 +92,27 @@ GCOORD_HD_APART bool apply_and_tell(const RowTurn r, NodeId leader, Term term, L
   if (at == kTurnReplies) {
     return false;
   }
-  TurnReply reply = decided_reply(r, {leader, term}, index);
   const auto entry = r.node.entry(r.row, index);
+  static_assert(sizeof entry == netcore::kSlotBytes);
+  const std::uint64_t tag = r.node.origin_of(r.row, index);
+  const bool asked = tag != 0 && !is_own_term(tag);
+  TurnReply reply = told_of(r, leader, term, asked ? TurnVerdict::Committed : TurnVerdict::Told);
+  reply.tag = tag;
+  reply.index = index;
   // By value, as above.
   const auto log = [page = r.node.page(r.row)](LogIndex earlier) { return page.entry(earlier); };
   const bool done = r.node.service.apply_told(log, r.row, index, entry, reply.result);
+  if (!done) {
+    reply = TurnReply{};
+  }
+  write_reply(r, at, reply);
   if (done) {
-    tell_applied(r, at, reply);
+    store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1), entry);
+    relaxed_add(r.desk.tally.applied, 1);
+    if (asked) {
+      relaxed_add(r.desk.tally.answered, 1);
+    }
   } else {
-    write_reply(r, at, TurnReply{});
     write_reply(r, at + 1, TurnReply{});
   }
   return done;

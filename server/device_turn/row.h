@@ -62,25 +62,6 @@ GCOORD_HD consensus::MessageSink sink_for(const StripeTurn<Service>& t, std::uin
   return t.place_count == 1 ? sink_alone(t) : tiles_of(t.scratch).sink(place);
 }
 
-// The row at work in a place, for what follows its step.
-template <typename Service>
-GCOORD_HD RowTurn<Service> row_in(const StripeTurn<Service>& t, std::uint32_t place) {
-  return {t.node, t.desk, t.scratch, sink_for(t, place), place, t.desk.row[place]};
-}
-
-// Applies what the rows of the turn left to their group, after all their steps. All members.
-template <typename Service>
-GCOORD_HD void apply_left(const StripeTurn<Service>& t) {
-  if constexpr (Service::kTellsHost) {
-    const std::uint32_t left = t.desk.tally.grouped;
-    GCOORD_UNROLL_BY(1)
-    for (std::uint32_t k = 0; k < left && k < kGroupRows; ++k) {
-      const GroupRow group = t.scratch.group[k];
-      apply_group_row<RowTurn<Service>>(row_in(t, group.place), group);
-    }
-  }
-}
-
 // --- Before the step
 
 // Whether somebody keeps trees of the rows' logs.

@@ -230,7 +230,6 @@ GCOORD_HD_FLAT bool turn_kept(const StripeTurn<Service>& t, bool leads) {
   if (leads & (done != 0)) {
     copy_progress(t, true);
   }
-  apply_left(t);
   return done != 0;
 }
 
@@ -243,7 +242,6 @@ GCOORD_HD_FLAT void carry_on_kept(const StripeTurn<Service>& t) {
     t.desk.again[0] = left ? std::uint8_t{1} : t.desk.again[0];
   }
   warp_sync();
-  apply_left(t);
 }
 
 }  // namespace gcoord::server

@@ -24,6 +24,22 @@ void add_hash(CLI::App& command, BenchOptions& options) {
       ->check(plans);
 }
 
+// Of the lock machine by itself.
+void add_locks(CLI::App& command, BenchOptions& options) {
+  command.add_option("--names", options.names, "lock names")->check(CLI::Range(1000, 100'000'000));
+  command.add_option("--skew", options.skew, "distribution of names: uniform or zipf (0.99)")
+      ->check(CLI::IsMember({"uniform", "zipf"}));
+  command.add_option("--batch", options.batch, "commands of a batch (default: three sizes)")
+      ->check(CLI::Range(1000, 4'194'304));
+  command
+      .add_option("--together",
+                  options.together,
+                  "on a device, decided entries of a shard from which on a whole warp applies "
+                  "them (default 64; 0: never); of a list, for example 0,64, each is measured in "
+                  "turn")
+      ->delimiter(',');
+}
+
 // How much of what a benchmark is about.
 void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) {
   if (name == "elections") {
@@ -83,10 +99,7 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
         ->check(CLI::Range(1, 10'000));
   }
   if (name == "locks") {
-    command.add_option("--names", options.names, "lock names")
-        ->check(CLI::Range(1000, 100'000'000));
-    command.add_option("--skew", options.skew, "distribution of names: uniform or zipf (0.99)")
-        ->check(CLI::IsMember({"uniform", "zipf"}));
+    add_locks(command, options);
   }
 }
 

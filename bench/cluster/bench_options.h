@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace gcoord::bench {
 
@@ -24,15 +25,19 @@ struct BenchOptions {
   std::uint32_t clients = 256;
   std::uint32_t names = 10'000'000;  // Of locks.
   std::uint32_t leases = 1'000'000;
-  std::uint32_t watches = 1'000'000;   // Of one name, at most.
-  std::uint32_t waiters = 100'000;     // For one lock, at most.
-  std::uint32_t members = 64;          // Of a group.
-  std::uint32_t burst = 2000;          // Of them, that come together.
-  bool kill_leader = false;            // Of the lock that they wait for, half-way.
-  std::string part = "all";            // Of a benchmark that has parts.
-  bool one_session = false;            // The clients of a load are names of one session.
-  std::string node_cores;              // What nodes run on; empty: what the benchmark does.
-  std::string skew = "uniform";        // Of names: uniform or zipf.
+  std::uint32_t watches = 1'000'000;  // Of one name, at most.
+  std::uint32_t waiters = 100'000;    // For one lock, at most.
+  std::uint32_t members = 64;         // Of a group.
+  std::uint32_t burst = 2000;         // Of them, that come together.
+  bool kill_leader = false;           // Of the lock that they wait for, half-way.
+  std::string part = "all";           // Of a benchmark that has parts.
+  bool one_session = false;           // The clients of a load are names of one session.
+  std::string node_cores;             // What nodes run on; empty: what the benchmark does.
+  std::string skew = "uniform";       // Of names: uniform or zipf.
+  std::uint32_t batch = 0;            // Commands of a batch of locks; 0: three sizes.
+  // Of locks on a device: entries that a row has decided when its whole group applies them; 0:
+  // never. Several are measured in turn. None: as LockTurnWork has it.
+  std::vector<std::uint32_t> together;
   std::string durability = "durable";  // Of the cluster: durable or memory.
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
   std::string turn = "host";           // Of the cluster's nodes: host or resident.

@@ -24,6 +24,9 @@ class LockTurnDevice {
   // Puts the sealed batch where the log would have it.
   virtual Status prepare(const LockTurnRows& rows) = 0;
 
+  // Rows with at least so many decided entries are their group's from now on; 0: none is.
+  virtual void apply_together(std::uint32_t least) = 0;
+
   // Applies it; returns when all of it is applied. ResourceExhausted: a stripe ran out of rows, and
   // its node would have stopped.
   virtual Status apply() = 0;

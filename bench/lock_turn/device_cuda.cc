@@ -49,6 +49,10 @@ class CudaLockTurn final : public LockTurnDevice {
     return {};
   }
 
+  void apply_together(std::uint32_t least) override {
+    work_.together = least == 0 ? kNeverTogether : least;
+  }
+
   Status apply() override {
     launch_apply_stripes(work_);
     GCOORD_TRY_STATUS(synchronize_device("applying lock commands", kBatchMs));

@@ -1,6 +1,7 @@
 #include "bench/locks/locks.h"
 
 #include "bench/cluster/device_name.h"
+#include "bench/lock_turn/apply.h"
 #include "bench/lock_turn/device.h"
 #include "bench/locks/locks_load.h"
 #include "bench/report/results_file.h"
@@ -11,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +33,9 @@ struct BatchSize {
 
 constexpr BatchSize kSizes[] = {{1u << 18, 7}, {1u << 20, 7}, {1u << 22, 3}};
 
+// Batches of a size that the caller chose.
+constexpr std::uint32_t kChosenBatches = 3;
+
 // Commands of one batch while the service is being filled.
 constexpr std::uint32_t kFillBatch = 1u << 20;
 
@@ -44,6 +49,10 @@ class LockTarget {
 
   // Puts the batch where the log would leave it.
   virtual Status prepare(const LockLoadBatch& batch) = 0;
+
+  // As LockTurnDevice has it; nothing to a host.
+  virtual void apply_together(std::uint32_t /*least*/) {}
+
   // Applies what was prepared; the only part that is timed.
   virtual Status apply() = 0;
   // Whether every command of the batch was answered as it must be.
@@ -126,6 +135,8 @@ class TurnTarget final : public LockTarget {
     return device_->prepare(rows_);
   }
 
+  void apply_together(std::uint32_t least) override { device_->apply_together(least); }
+
   Status apply() override { return device_->apply(); }
 
   Status check(const LockLoadBatch& batch) override {
@@ -191,35 +202,67 @@ std::vector<std::uint32_t> commands_by_shard(const LockLoadBatch& batch, std::ui
   return counts;
 }
 
-Result<Json> measure(LockTarget& target,
-                     LockLoad& load,
-                     const BatchSize& size,
-                     std::uint32_t shards) {
+// Of one way to apply batches of one size.
+struct Measured {
+  std::uint32_t together = 0;
   std::vector<double> milliseconds;
   std::vector<double> rates;
-  std::vector<std::uint32_t> counts;
-  for (std::uint32_t k = 0; k < size.batches + 1; ++k) {
-    const LockLoadBatch batch = load.commands(size.commands);
-    GCOORD_TRY(const double seconds, timed(target, batch));
-    if (k == 0) {
-      continue;  // Warms caches and the clock of the device.
-    }
-    milliseconds.push_back(rounded(seconds * 1e3));
-    rates.push_back(size.commands / seconds);
-    counts = commands_by_shard(batch, shards);
-  }
+};
+
+Json report(const Measured& way, std::uint32_t commands, const std::vector<std::uint32_t>& counts) {
   const std::uint32_t longest = *std::ranges::max_element(counts);
-  const double rate = median(rates);
-  std::fprintf(stderr,
-               "  %u commands a batch: %.2f M commands/s; longest run %u\n",
-               size.commands,
-               rate / 1e6,
-               longest);
-  return Json{{"commands_per_batch", size.commands},
-              {"batch_ms", milliseconds},
+  const double rate = median(way.rates);
+  std::fprintf(
+      stderr,
+      "  %u commands a batch, together from %u entries: %.2f M commands/s; longest run %u\n",
+      commands,
+      way.together,
+      rate / 1e6,
+      longest);
+  return Json{{"commands_per_batch", commands},
+              {"together_from_entries", way.together},
+              {"batch_ms", way.milliseconds},
               {"commands_per_s", rounded(rate)},
               {"shards_in_last_batch", counts.size() - std::ranges::count(counts, 0u)},
               {"longest_run_in_last_batch", longest}};
+}
+
+// One result for each of the ways, batch by batch in turn.
+Result<Json> measure(LockTarget& target,
+                     LockLoad& load,
+                     const BatchSize& size,
+                     const BenchOptions& options) {
+  std::vector<Measured> ways;
+  for (const std::uint32_t together : options.together) {
+    ways.push_back({.together = together});
+  }
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t k = 0; k < size.batches + 1; ++k) {
+    for (Measured& way : ways) {
+      target.apply_together(way.together);
+      const LockLoadBatch batch = load.commands(size.commands);
+      GCOORD_TRY(const double seconds, timed(target, batch));
+      if (k == 0) {
+        continue;  // Warms caches and the clock of the device.
+      }
+      way.milliseconds.push_back(rounded(seconds * 1e3));
+      way.rates.push_back(size.commands / seconds);
+      counts = commands_by_shard(batch, options.shards);
+    }
+  }
+  Json results = Json::array();
+  for (const Measured& way : ways) {
+    results.push_back(report(way, size.commands, counts));
+  }
+  return results;
+}
+
+// What is to be measured: three sizes, or the one that the caller chose.
+std::vector<BatchSize> sizes_of(const BenchOptions& options) {
+  if (options.batch != 0) {
+    return {{options.batch, kChosenBatches}};
+  }
+  return {std::begin(kSizes), std::end(kSizes)};
 }
 
 Json describe(const LockLoadOptions& load, double top_share) {
@@ -252,7 +295,11 @@ Result<std::unique_ptr<LockTarget>> make_target(const BenchOptions& options,
 
 }  // namespace
 
-BenchResult bench_locks(const BenchOptions& options) {
+BenchResult bench_locks(const BenchOptions& given) {
+  BenchOptions options = given;
+  if (options.together.empty()) {
+    options.together.push_back(kTogetherLeast);
+  }
   const LockLoadOptions shape{.names = options.names,
                               .shards = options.shards,
                               .skew = options.skew == "zipf" ? LockSkew::Zipf : LockSkew::Uniform};
@@ -260,9 +307,11 @@ BenchResult bench_locks(const BenchOptions& options) {
   LockLoad load(shape);
   GCOORD_TRY_STATUS(fill(*target, load));
   Json runs = Json::array();
-  for (const BatchSize& size : kSizes) {
-    GCOORD_TRY(const Json run, measure(*target, load, size, shape.shards));
-    runs.push_back(run);
+  for (const BatchSize& size : sizes_of(options)) {
+    GCOORD_TRY(const Json measured, measure(*target, load, size, options));
+    for (std::size_t k = 0; k < measured.size(); ++k) {
+      runs.push_back(measured[k]);
+    }
   }
   Json result{{"device", options.device}};
   merge_members(result, describe(shape, load.top_share()));

@@ -8,6 +8,7 @@
 // never has two writers at a time, and nobody waits for anybody. Host and device; POD.
 #pragma once
 
+#include "common/assert.h"
 #include "common/device/device_atomic.h"
 #include "common/hd.h"
 #include "common/tables/hash_index.h"
@@ -66,6 +67,33 @@ GCOORD_HD inline LockTables tables_of(const SharedLocks& shared, LockWriter& wri
 GCOORD_HD inline RowWindow claim_rows(PoolTops& tops, std::uint32_t count) {
   const std::uint32_t first = count == 0 ? 0 : relaxed_add(tops.claimed, count);
   return {.first = first, .next = first, .last = first + count};
+}
+
+// Gives a row back past the writer's window. Any number of threads may at once.
+template <typename Pool, typename Row>
+GCOORD_HD inline void give_to_ring(const Pool& pool, Row row) {
+  GCOORD_ASSERT(row.value != 0);
+  GCOORD_ASSERT(pool.returned != nullptr);
+  pool.free_rows[relaxed_add(*pool.returned, 1) & pool.position_mask] = row.value;
+}
+
+// The row that the k-th take after k others would give, its record as it was left. With
+// take_ahead(), for the members of a group that each fill some of the next rows.
+template <typename Record, typename Row>
+GCOORD_HD inline Row row_ahead(const RowPool<Record, Row>& pool, std::uint32_t k) {
+  GCOORD_ASSERT(k < pool.available());
+  const std::uint32_t row = pool.row_at(pool.window->next + k);
+  GCOORD_ASSERT(row <= pool.capacity);
+  return Row{row};
+}
+
+// Takes `count` rows, which row_ahead() told before.
+template <typename Pool>
+GCOORD_HD inline void take_ahead(const Pool& pool, std::uint32_t count) {
+  RowWindow& own = *pool.window;
+  GCOORD_ASSERT(count <= pool.available());
+  own.next += count;
+  own.fresh = own.next > own.fresh ? own.next : own.fresh;
 }
 
 // For an owner who knows that so many are free.

@@ -26,6 +26,8 @@
 // A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
 //
 //   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
+//   uint32_t apply_together(log, DecidedRun, told)   the same of a run of entries, by all members
+//                                          of a group; how many it applied, from the first on
 //
 // and judges each request before it is proposed, since its host and whoever writes in its place may
 // be wrong (docs/adr/0144):
@@ -66,6 +68,13 @@ namespace gcoord::server {
 // What applying an entry gave, for the client; its meaning is the service's.
 struct TurnResult {
   std::uint64_t word[2]{};
+};
+
+// Decided entries of a row, side by side.
+struct DecidedRun {
+  std::uint32_t row = 0;
+  LogIndex applied;  // The one before the first.
+  std::uint32_t count = 0;
 };
 
 // One slot from a client. Never renumber: host and device may be of different builds.

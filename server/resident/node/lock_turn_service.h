@@ -11,6 +11,10 @@
 // (LockTurnDone) and how much room the stripe has left (room_of). Events are counted only: they
 // follow from the entries.
 //
+// A row with several decided entries may have all members of the group at once (apply_together):
+// they decide its commands in windows (locks/parallel/apply.h), which is what keeps a shard with a
+// name that everybody wants from being one member's chain of loads.
+//
 // Bounds: pools do not grow. The host admits no command that may take more than its part
 // (resident_admission.h); a stripe that runs dry all the same stops the node through `abort`, since
 // a replica cannot skip what was decided. Snapshots carry no lock state: a row that was installed
@@ -20,9 +24,12 @@
 
 #include "common/device/aligned_copy.h"
 #include "common/device/device_atomic.h"
+#include "common/device/warp_device.h"
 #include "common/hd.h"
 #include "consensus/step/configuration.h"
 #include "locks/commands/entry.h"
+#include "locks/parallel/apply.h"
+#include "locks/parallel/window.h"
 #include "locks/parallel/writer.h"
 #include "locks/state/apply.h"
 #include "netcore/memory/order.h"
@@ -61,9 +68,16 @@ inline constexpr std::uint64_t kAbortPoolFull = 2;
 // turn are there in the next, so two would do.
 inline constexpr std::uint32_t kDryTurnsMax = 64;
 
+// Windows of one row in a turn, and entries that one member applies where a window was cut: early,
+// where making a window ready costs about as much as a command or two, or late.
+inline constexpr std::uint32_t kWindowsTogether = 2;
+inline constexpr std::uint32_t kAloneAfterCut = 8;
+
 // The tables of one stripe.
 struct alignas(128) LockStripe {
   locks::SharedLocks shared;
+  locks::LockTables together;  // Of its group's window: the same, with the window's writer.
+  locks::LockWindow* window = nullptr;
   locks::LockPoolTops ends;  // shared.tops.
   locks::LockPoolTops open;  // What was free when the turn began.
   std::uint32_t dry = 0;     // A row lacked something in this turn.
@@ -172,7 +186,133 @@ struct LockTurnService {
     return true;
   }
 
+  // What apply_told() does to some of the entries, by all members together. told(k, result) is
+  // called for entry run.applied + 1 + k, by any member. Returns how many were applied; 0: not now.
+  template <typename Log, typename Told>
+  GCOORD_HD std::uint32_t apply_together(const Log& log,
+                                         const DecidedRun& run,
+                                         const Told& told) const {
+    const bool here = absent[run.row] == 0;
+    std::uint32_t done = 0;
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t k = 0; k < kWindowsTogether && done < run.count; ++k) {
+      std::uint32_t alone = run.count - done;
+      if (here) {
+        const Share share = decide_window(log, behind(run, done), behind(told, done));
+        done += share.entries;
+        alone = share.alone < run.count - done ? share.alone : run.count - done;
+      }
+      const DecidedRun next{run.row, run.applied + done, alone};
+      const std::uint32_t applied_alone = apply_alone(log, next, behind(told, done));
+      done += applied_alone;
+      if (applied_alone != alone) {
+        break;  // Rows are lacking.
+      }
+    }
+    return done;
+  }
+
  private:
+  // Of the next entries of a row: `entries` are done with, `alone` more are one member's.
+  struct Share {
+    std::uint32_t entries = 0;
+    std::uint32_t alone = 0;
+  };
+
+  GCOORD_HD static DecidedRun behind(const DecidedRun& run, std::uint32_t done) {
+    return {run.row, run.applied + done, run.count - done};
+  }
+
+  // Reports the entries behind the first `done`.
+  template <typename Told>
+  struct ReportBehind {
+    const Told& told;
+    std::uint32_t done = 0;
+
+    GCOORD_HD void operator()(std::uint32_t k, const TurnResult& result) const {
+      told(done + k, result);
+    }
+  };
+
+  template <typename Told>
+  GCOORD_HD static ReportBehind<Told> behind(const Told& told, std::uint32_t done) {
+    return {told, done};
+  }
+
+  // One window of the run; see apply_together().
+  template <typename Log, typename Told>
+  GCOORD_HD Share decide_window(const Log& log, const DecidedRun& run, const Told& told) const {
+    LockStripe& stripe = stripes[run.row / rows_per_stripe];
+    const ShardId shard = shard_of_row(run.row);
+    const locks::WindowWork work{stripe.together,
+                                 *stripe.window,
+                                 shard,
+                                 run.applied,
+                                 run.count,
+                                 stripe.together.shard(shard)};
+    const locks::WindowOutcome outcome = locks::apply_window(
+        work, log, [&](const locks::LockDemand& demand) { return claim_together(stripe, demand); });
+    if (outcome.commands != 0) {
+      locks::first_member([&] {
+        locks::end_writer(stripe.shared, stripe.together, work.window.writer);
+        work.window.decided_count += outcome.commands;
+      });
+    }
+    const std::uint64_t room = std::uint64_t{room_in(stripe.ends)} << 32;
+    for (std::uint32_t e = warp_rank(); e < outcome.entries; e += warp_lanes()) {
+      TurnResult result;
+      result.word[0] = outcome.hash_after(work, e);
+      result.word[1] = room;
+      if (outcome.read.is_command(e)) {
+        const locks::LockCode code = work.window.code[outcome.read.through(e) - 1];
+        result.word[1] |= static_cast<std::uint64_t>(LockTurnDone::Applied) |
+                          static_cast<std::uint64_t>(code) << 8;
+      }
+      told(e, result);
+    }
+    warp_sync();
+    const bool early = outcome.commands < kAloneAfterCut;
+    return {outcome.entries, !outcome.cut ? 0 : early ? kAloneAfterCut : 1};
+  }
+
+  // The rows of a window, all or none of them.
+  GCOORD_HD static bool claim_together(LockStripe& stripe, const locks::LockDemand& demand) {
+    std::uint32_t claimed = 0;
+    if (warp_rank() == 0) {
+      locks::LockWriter& writer = stripe.window->writer;
+      writer = locks::LockWriter{};
+      claimed = claim_all(stripe, demand, writer) ? 1 : 0;
+      if (claimed == 0) {
+        locks::end_writer(stripe.shared, stripe.together, writer);
+      }
+    }
+    claimed = warp_broadcast(claimed, 0);
+    warp_sync();
+    return claimed != 0;
+  }
+
+  // The run by the first member, one entry after another. Returns how many, to all.
+  template <typename Log, typename Told>
+  GCOORD_HD std::uint32_t apply_alone(const Log& log,
+                                      const DecidedRun& run,
+                                      const Told& told) const {
+    std::uint32_t done = 0;
+    if (warp_rank() == 0) {
+      GCOORD_UNROLL_BY(1)
+      for (; done < run.count; ++done) {
+        const LogIndex index = run.applied + (done + 1);
+        TurnResult result;
+        if (!apply_told(log, run.row, index, log(index), result)) {
+          break;
+        }
+        told(done, result);
+      }
+    }
+    done = warp_broadcast(done, 0);
+    warp_sync();
+    return done;
+  }
+
   GCOORD_HD static std::uint32_t room_in(const locks::LockPoolTops& ends) {
     std::uint32_t room = ends.locks.available();
     const std::uint32_t other[3] = {ends.sessions.available(),

@@ -3,19 +3,16 @@
 // applies them, and on a GPU where there is one.
 #include "server/resident/node/lock_turn_service.h"
 
-#include "bench/lock_turn/apply.h"
 #include "bench/lock_turn/device.h"
 #include "bench/lock_turn/plan.h"
 #include "bench/lock_turn/rows.h"
-#include "common/tables/column_arena.h"
 #include "tests/locks/random_world.h"
+#include "tests/server/resident/node/twin_lock_turn.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,58 +26,6 @@ using locks::LockCode;
 using locks::LockReply;
 using locks::RandomWorld;
 using locks::WorldOptions;
-
-// The host's twin of the GPU's tables: a group has one member, and threads share the stripes.
-class TwinLockTurn final : public LockTurnDevice {
- public:
-  TwinLockTurn(const LockTurnPlan& plan, std::uint32_t thread_count)
-      : arena_(bench::lock_turn_bytes_of(plan)), thread_count_(thread_count) {
-    abort_ = arena_.column<std::uint64_t>(1);
-    CarvedLocks carved = carve_lock_turn(arena_, plan.shape, plan.sizes, 9, abort_);
-    std::copy(carved.stripes.begin(), carved.stripes.end(), carved.service.stripes);
-    work_.service = carved.service;
-    work_.stripe_count = plan.shape.stripe_count;
-    work_.row_count = plan.shape.shard_count;
-  }
-
-  Status prepare(const LockTurnRows& rows) override {
-    done_.assign(work_.row_count, 0);
-    results_.assign(rows.entries().size(), TurnResult{});
-    work_.entries = rows.entries().data();
-    work_.first = rows.first().data();
-    work_.base = rows.base().data();
-    work_.done = done_.data();
-    work_.results = results_.data();
-    return {};
-  }
-
-  Status apply() override {
-    std::vector<std::jthread> threads;
-    for (std::uint32_t k = 0; k < thread_count_; ++k) {
-      threads.emplace_back([this, k] {
-        for (std::uint32_t stripe = k; stripe < work_.stripe_count; stripe += thread_count_) {
-          bench::apply_stripe(work_, stripe);
-        }
-      });
-    }
-    threads.clear();
-    return *abort_ == 0 ? Status{} : Status{StatusCode::ResourceExhausted, "no free rows"};
-  }
-
-  Result<std::vector<TurnResult>> results() override { return results_; }
-
-  std::size_t table_bytes() const override { return arena_.used_bytes(); }
-
-  const LockStripe& stripe(std::uint32_t number) const { return work_.service.stripes[number]; }
-
- private:
-  ColumnArena arena_;
-  std::uint32_t thread_count_;
-  std::uint64_t* abort_ = nullptr;
-  bench::LockTurnWork work_;
-  std::vector<std::uint32_t> done_;
-  std::vector<TurnResult> results_;
-};
 
 struct ParityShape {
   WorldOptions world;
@@ -139,8 +84,17 @@ constexpr std::array<ParityShape, 4> kShapes = {{
 
 TEST(LockTurnService, AnswersAndStateAreThoseOfTheCpu) {
   for (const ParityShape& shape : kShapes) {
-    TwinLockTurn twin(plan_of(shape), 1);
+    TwinLockTurn twin(plan_of(shape));
     ASSERT_NO_FATAL_FAILURE(run_parity(twin, shape));
+  }
+}
+
+// The same with every row decided by its group, in windows and by one member where those are cut.
+TEST(LockTurnService, AnswersAndStateOfGroupsAreThoseOfTheCpu) {
+  for (const ParityShape& shape : kShapes) {
+    TwinLockTurn twin(plan_of(shape), 1, 1);
+    ASSERT_NO_FATAL_FAILURE(run_parity(twin, shape));
+    EXPECT_GT(twin.decided_in_windows(), 0u);
   }
 }
 
@@ -149,38 +103,44 @@ TEST(LockTurnService, StripesOfSeveralThreadsChangeNothing) {
       .world = {.shard_count = 64, .hot_percent = 5, .seed = 6}, .stripes = 8, .batch_max = 2000};
   TwinLockTurn twin(plan_of(shape), 4);
   ASSERT_NO_FATAL_FAILURE(run_parity(twin, shape));
+  TwinLockTurn groups(plan_of(shape), 4, 1);
+  ASSERT_NO_FATAL_FAILURE(run_parity(groups, shape));
 }
 
 // What was claimed and not taken, and what commands gave up, is free again in the end.
 TEST(LockTurnService, RowsComeBackToTheirPools) {
   const ParityShape shape{.world = {.shard_count = 4, .names = 3, .seed = 7}};
   const LockTurnPlan plan = plan_of(shape);
-  TwinLockTurn twin(plan, 1);
-  ASSERT_NO_FATAL_FAILURE(run_parity(twin, shape));
-  const locks::LockPoolTops& ends = twin.stripe(0).ends;
-  // Names, sessions and their kept replies are few; all that is lent besides would be a leak.
-  EXPECT_GT(ends.locks.available(), plan.sizes.locks - 200);
-  EXPECT_GT(ends.sessions.available(), plan.sizes.sessions - 100);
+  for (const std::uint32_t together : {bench::kNeverTogether, 1u}) {
+    TwinLockTurn twin(plan, 1, together);
+    ASSERT_NO_FATAL_FAILURE(run_parity(twin, shape));
+    const locks::LockPoolTops& ends = twin.stripe(0).ends;
+    // Names, sessions and their kept replies are few; all that is lent besides would be a leak.
+    EXPECT_GT(ends.locks.available(), plan.sizes.locks - 200);
+    EXPECT_GT(ends.sessions.available(), plan.sizes.sessions - 100);
+  }
 }
 
 // A stripe that is dry for good stops its node and does not turn for ever.
 TEST(LockTurnService, AStripeWithoutFreeRowsStopsItsNode) {
   LockTurnPlan plan{.shape = {.shard_count = 1},
                     .sizes = {.locks = 2, .sessions = 16, .requests = 64, .name_blocks = 64}};
-  TwinLockTurn twin(plan, 1);
-  LockTurnRows rows(1);
-  for (std::uint64_t k = 1; k <= 3; ++k) {
-    const std::string name(1, static_cast<char>('a' + k));
-    rows.add(ShardId{0},
-             locks::make_acquire({.session = SessionId{1},
-                                  .sequence = RequestSequence{k},
-                                  .acked_below = RequestSequence{k},
-                                  .name = name,
-                                  .ttl_ms = 1000}));
+  for (const std::uint32_t together : {bench::kNeverTogether, 1u}) {
+    TwinLockTurn twin(plan, 1, together);
+    LockTurnRows rows(1);
+    for (std::uint64_t k = 1; k <= 3; ++k) {
+      const std::string name(1, static_cast<char>('a' + k));
+      rows.add(ShardId{0},
+               locks::make_acquire({.session = SessionId{1},
+                                    .sequence = RequestSequence{k},
+                                    .acked_below = RequestSequence{k},
+                                    .name = name,
+                                    .ttl_ms = 1000}));
+    }
+    rows.seal();
+    ASSERT_TRUE(twin.prepare(rows).ok());
+    EXPECT_EQ(twin.apply().code(), StatusCode::ResourceExhausted);
   }
-  rows.seal();
-  ASSERT_TRUE(twin.prepare(rows).ok());
-  EXPECT_EQ(twin.apply().code(), StatusCode::ResourceExhausted);
 }
 
 TEST(LockTurnServiceOnDevice, AnswersAndStateAreThoseOfTheCpu) {
@@ -195,6 +155,12 @@ TEST(LockTurnServiceOnDevice, AnswersAndStateAreThoseOfTheCpu) {
       GTEST_SKIP() << "skipped: " << device.status().message();
     }
     ASSERT_TRUE(device.ok()) << device.status().message();
+    ASSERT_NO_FATAL_FAILURE(run_parity(*device.value(), shape));
+  }
+  for (const ParityShape& shape : shapes) {
+    auto device = bench::open_lock_turn_device(0, plan_of(shape));
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    device.value()->apply_together(1);
     ASSERT_NO_FATAL_FAILURE(run_parity(*device.value(), shape));
   }
 }

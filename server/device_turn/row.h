@@ -24,11 +24,15 @@
 
 namespace gcoord::server {
 
+// Whether a row may have no log page: a plain one, whose log is never empty, has one.
+enum class RowPage : std::uint8_t { Has, MayLack };
+
 // The messages of one inbox, in the slots in which they came. An Append whose entries follow the
 // log and go beyond what its page has room for is made one that cannot be, which the step drops and
 // counts. One that does not follow is the step's to refuse: its sender must hear where the log
-// ends.
-template <typename Service>
+// ends. To a row without a page also votes, which could make it lead, and a snapshot, whose
+// configuration could, are lost messages: they are sent again, or their reason comes again.
+template <typename Service, RowPage kPage>
 struct StagedMessages {
   const RowTurn<Service>& r;
   const consensus::Log& log;  // As it is when the message's turn comes.
@@ -38,7 +42,13 @@ struct StagedMessages {
     consensus::Message m =
         consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
     const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
-    if (follows && m.index.value + m.count > room.value) {
+    bool lost = follows && m.index.value + m.count > room.value;
+    if constexpr (kPage == RowPage::MayLack) {
+      const bool page_needed =
+          m.kind == consensus::MessageKind::VoteReply || m.kind == consensus::MessageKind::Snapshot;
+      lost = lost || (r.page == kNoLogPage && page_needed);
+    }
+    if (lost) {
       m.kind = consensus::MessageKind::None;
     }
     return m;
@@ -159,7 +169,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   if (is_hashed(r.node) && head.compact_to.value != 0) {
     head.compact_to = min_id(head.compact_to, hashed_by_all(r, shard));
   }
-  head.proposal_count = proposals_to(r, log, offers);
+  head.proposal_count = r.page != kNoLogPage ? proposals_to(r, log, offers) : 0;
   if constexpr (Service::kTellsHost) {
     head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
   }
@@ -314,7 +324,7 @@ GCOORD_HD_FLAT bool step_within_plain(const RowTurn<Service>& r,
   const consensus::Log& log = shard.log();
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
-  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
+  const StagedMessages<Service, RowPage::Has> messages{r, log, log.last + page_room(r.node, log)};
   const consensus::StepArrays arrays = arrays_of(r, shard.configuration());
   consensus::OutboxHead out;
   const bool stayed = shard.hot().role == consensus::Role::Leader
@@ -358,6 +368,34 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   return true;
 }
 
+// Of a candidate without a log page, before its step: votes that it got so far count for nothing,
+// as if they had been lost, so that it is not elected while it cannot store the first entry of its
+// term. Its own does not elect it (pages.h).
+GCOORD_HD inline void forgo_votes(consensus::ShardRef shard) {
+  if (shard.hot().role == consensus::Role::Candidate) {
+    GCOORD_ASSERT(shard.hot().self_slot != consensus::kSlotNone);
+    consensus::Election& election = shard.election();
+    election.granted = static_cast<consensus::SlotMask>(election.granted &
+                                                        consensus::slot_bit(shard.hot().self_slot));
+  }
+}
+
+// After the step of a row without a page: a leader that has a configuration to propose asks for a
+// page in its next turn, and is turned again where it gets none.
+template <typename Service>
+GCOORD_HD void want_page(const RowTurn<Service>& r,
+                         consensus::ShardRef shard,
+                         const consensus::StepInput& input) {
+  if constexpr (Service::kReadmits) {
+    consensus::Hot& hot = shard.hot();
+    if (hot.role == consensus::Role::Leader && consensus::lives_can_end(input) &&
+        consensus::wants_readmission(shard)) {
+      r.owe(kTurnPageWanted);
+      hot.deadline = min_id(hot.deadline, input.tick + input.timing.resend_ticks);
+    }
+  }
+}
+
 // The same for any row.
 template <typename Service>
 GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
@@ -375,16 +413,24 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const consensus::Role before = hot.role;
   const LogIndex applied_before = log.applied;
   const std::uint64_t word_before = leader_word_of(shard);
-  const std::uint32_t room = page_room(r.node, log);
+  const bool has_page = r.page != kNoLogPage;
+  const std::uint32_t room = has_page ? page_room(r.node, log) : 0;
   const consensus::StepInput& input = in_shared(r.desk.input[credit]);
+  if (!has_page) {
+    GCOORD_ASSERT(log.last == log.floor);
+    forgo_votes(shard);
+  }
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
   take_configuration(r, shard, input, room, in, configuration);
-  const StagedMessages<Service> messages{r, log, log.last + room};
+  const StagedMessages<Service, RowPage::MayLack> messages{r, log, log.last + room};
   consensus::OutboxHead out;
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), input);
-  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  GCOORD_ASSERT(log.last - log.floor <= (has_page ? r.node.shape.log_slots : 0));
+  if (!has_page) {
+    want_page(r, shard, input);
+  }
   if constexpr (Service::kTellsHost) {
     tell_leader(r, word_before, shard);
   }
@@ -417,12 +463,14 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
                            t.scratch,
                            sink_for(t, meant ? place : 0),
                            place,
-                           meant ? t.desk.row[place] : 0};
+                           meant ? t.desk.row[place] : 0,
+                           meant ? t.desk.page[place] : kNoLogPage};
   std::uint32_t offers = 0;
   bool left = meant;
   if (meant) {
     const std::uint32_t offered = t.desk.offered;
-    offers = !leads ? 0 : offered != 0 ? offered - 1 : offers_to(r);
+    const bool takes = leads && r.page != kNoLogPage;
+    offers = !takes ? 0 : offered != 0 ? offered - 1 : offers_to(r);
     left = t.place_count != 1 || !turn_plain(r, credit, offers);
   }
   if (warp_ballot(left) == 0) {

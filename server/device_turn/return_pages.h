@@ -210,7 +210,7 @@ GCOORD_HD bool kept_rests(const StripeTurn<Service>& t, PageStock stock) {
   if (row == kNoTurnPlace) {
     return false;
   }
-  PageMark mark = t.node.pages.mark[t.node.pages.of_row[row] - 1];
+  PageMark mark = t.node.pages.mark[t.desk.kept.page - 1];
   return page_hand(t, stock).rests_since(t.node.applied[row], mark);
 }
 

@@ -31,7 +31,7 @@ enum class RowPage : std::uint8_t { Has, MayLack };
 // log and go beyond what its page has room for is made one that cannot be, which the step drops and
 // counts. One that does not follow is the step's to refuse: its sender must hear where the log
 // ends. To a row without a page also votes, which could make it lead, and a snapshot, whose
-// configuration could, are lost messages: they are sent again, or their reason comes again.
+// configuration could, are none: votes are kept for later (return_votes), a snapshot is sent again.
 template <typename Service, RowPage kPage>
 struct StagedMessages {
   const RowTurn<Service>& r;
@@ -301,6 +301,7 @@ GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef sh
     copy_plain<false>(shard, kept_ref(r.desk.kept));
   } else {
     r.desk.kept.row = r.row;
+    r.desk.kept.page = r.page;
     copy_plain<true>(shard, kept_ref(r.desk.kept));
   }
   r.node.table.deadline[r.row] = shard.hot().deadline;
@@ -368,16 +369,56 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   return true;
 }
 
-// Of a candidate without a log page, before its step: votes that it got so far count for nothing,
-// as if they had been lost, so that it is not elected while it cannot store the first entry of its
-// term. Its own does not elect it (pages.h).
-GCOORD_HD inline void forgo_votes(consensus::ShardRef shard) {
-  if (shard.hot().role == consensus::Role::Candidate) {
-    GCOORD_ASSERT(shard.hot().self_slot != consensus::kSlotNone);
-    consensus::Election& election = shard.election();
-    election.granted = static_cast<consensus::SlotMask>(election.granted &
-                                                        consensus::slot_bit(shard.hot().self_slot));
+// Votes that are kept from a candidate without a log page for its step, so that it is not elected
+// while it cannot store the first entry of its term. Its own does not elect it (pages.h).
+struct HeldVotes {
+  Term term;  // 0: it is no candidate.
+  consensus::SlotMask granted = 0;
+};
+
+GCOORD_HD inline HeldVotes hold_votes(consensus::ShardRef shard) {
+  const consensus::Hot& hot = shard.hot();
+  if (hot.role != consensus::Role::Candidate) {
+    return {};
   }
+  GCOORD_ASSERT(hot.self_slot != consensus::kSlotNone);
+  consensus::Election& election = shard.election();
+  const HeldVotes held{hot.term, election.granted};
+  election.granted =
+      static_cast<consensus::SlotMask>(held.granted & consensus::slot_bit(hot.self_slot));
+  return held;
+}
+
+// After the step: gives them back to a candidate that it still is, with those that came in this
+// turn, as messages that are a little late. When a node dies, thousands of rows are to be led at
+// once; each would campaign again half an election timeout later. Whether they elect it: then it
+// only waits for a page, and takes part in the next turn.
+template <typename Service>
+GCOORD_HD bool return_votes(const RowTurn<Service>& r, consensus::ShardRef shard, HeldVotes held) {
+  const consensus::Hot& hot = shard.hot();
+  if (hot.role != consensus::Role::Candidate || hot.term != held.term) {
+    return false;
+  }
+  consensus::Election& election = shard.election();
+  consensus::SlotMask granted = static_cast<consensus::SlotMask>(election.granted | held.granted);
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < r.desk.arrived_count[r.place]; ++k) {
+    const consensus::Message m =
+        consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
+    const bool vote = m.kind == consensus::MessageKind::VoteReply && m.term == held.term &&
+                      (m.flags & consensus::kFlagReject) == 0;
+    const std::uint8_t slot =
+        vote ? consensus::slot_of(shard.configuration(), m.from) : consensus::kSlotNone;
+    if (slot != consensus::kSlotNone) {
+      granted = static_cast<consensus::SlotMask>(granted | consensus::slot_bit(slot));
+    }
+  }
+  // The first verdict of a campaign stands.
+  election.granted = static_cast<consensus::SlotMask>(granted & ~election.rejected);
+  const bool own = consensus::has_slot(election.granted, hot.self_slot);
+  return own &&
+         consensus::vote_result(shard.configuration(), election.granted, election.rejected) ==
+             consensus::VoteResult::Won;
 }
 
 // After the step of a row without a page: a leader that has a configuration to propose asks for a
@@ -416,9 +457,10 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const bool has_page = r.page != kNoLogPage;
   const std::uint32_t room = has_page ? page_room(r.node, log) : 0;
   const consensus::StepInput& input = in_shared(r.desk.input[credit]);
+  HeldVotes held;
   if (!has_page) {
     GCOORD_ASSERT(log.last == log.floor);
-    forgo_votes(shard);
+    held = hold_votes(shard);
   }
   consensus::InboxHead in;
   consensus::Configuration configuration;
@@ -442,6 +484,9 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   if constexpr (Service::kReadmits) {
     const bool next = may_propose_next(shard, in, applied_before);
     r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];
+  }
+  if (!has_page && return_votes(r, shard, held)) {
+    r.desk.again[r.place] = 1;
   }
   count_row(r, before, hot, out);
   if (!store_turned(r.node, r.row, wide_place, shard)) {

@@ -60,7 +60,8 @@ struct KeptRow {
   consensus::Election election;
   consensus::Configuration configuration;
   consensus::Progress progress[kTurnNodes];
-  std::uint32_t row;  // kNoTurnPlace: none.
+  std::uint32_t row;   // kNoTurnPlace: none.
+  std::uint32_t page;  // Its log page, which stays while the row is kept (LogPages::of_row).
 };
 
 // Where what follows a message of the only row of a turn is laid out in StripeWorkspace::outgoing:

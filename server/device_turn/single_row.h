@@ -218,7 +218,7 @@ GCOORD_HD_FLAT bool turn_kept(const StripeTurn<Service>& t, bool leads) {
   }
   std::uint32_t done = 0;
   if (warp_rank() == 0) {
-    t.desk.page[0] = t.node.pages.of_row[t.desk.row[0]];
+    t.desk.page[0] = t.desk.kept.page;
     const RowTurn<Service> r = only_row(t);
     if (leads) {
       done = step_kept<consensus::Role::Leader>(r) ? 1 : 0;

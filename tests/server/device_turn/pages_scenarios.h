@@ -45,6 +45,24 @@ struct DryWorld : BasicWorld<Node> {
     return kTurnNodes;
   }
 
+  std::uint32_t led_rows() const {
+    std::uint32_t count = 0;
+    for (std::uint32_t row = 0; row < shard_count(); ++row) {
+      count += leader_of(row) != kTurnNodes ? 1 : 0;
+    }
+    return count;
+  }
+
+  // Turns all nodes until every row is led; the ticks that it took, or `most`.
+  std::uint32_t ticks_until_led(std::uint32_t most) {
+    std::uint32_t ticks = 0;
+    while (ticks < most && led_rows() != shard_count()) {
+      turns(10);  // A tick.
+      ++ticks;
+    }
+    return ticks;
+  }
+
   // Asks whoever seems to lead a row for one command.
   void ask(std::uint32_t row) {
     const std::uint32_t n = leader_of(row);
@@ -310,10 +328,26 @@ TYPED_TEST_P(PagesOfNodes, PagesWaitForANodeThatIsAwayUnlessTheyAreFew) {
   world.expect_rest(TypeParam::kDry.turns_to_rest / 2);
 }
 
+// Many rows are elected at once, with pages for a few of them: those that wait keep their votes, so
+// that nobody campaigns again half an election timeout later.
+TYPED_TEST_P(PagesOfNodes, RowsOfADeadNodeAreLedAgainAtOnceThoughPagesAreFew) {
+  typename TestFixture::Dry world(dry_cluster(TypeParam::kDry, 79, 4));
+  const std::uint32_t election = world.cluster->options().timing.timing.election_ticks;
+  EXPECT_LT(world.ticks_until_led(election), election / 2) << "of a new cluster";
+  world.expect_rest(TypeParam::kDry.turns_to_rest / 2);
+  const std::uint64_t refused = world.refused();
+  world.lose(2);
+  EXPECT_LT(world.led_rows(), world.shard_count());
+  EXPECT_LT(world.ticks_until_led(2 * election), election + election / 2);
+  EXPECT_GT(world.refused(), refused) << "there was a page for each";
+  world.expect_rest(TypeParam::kDry.turns_to_rest / 2);
+}
+
 REGISTER_TYPED_TEST_SUITE_P(PagesOfNodes,
                             RowsAtRestHoldNoPageAndTakeOneWithTheirNextCommand,
                             PoolsThatRunDryLoseNothingThatWasAcknowledged,
                             ThreePoolsThatAreFullDoNotWaitForEachOtherForEver,
-                            PagesWaitForANodeThatIsAwayUnlessTheyAreFew);
+                            PagesWaitForANodeThatIsAwayUnlessTheyAreFew,
+                            RowsOfADeadNodeAreLedAgainAtOnceThoughPagesAreFew);
 
 }  // namespace gcoord::server

@@ -8,8 +8,8 @@
 // lock_turn_service.h). So with all peers alive a leader has heard that both have all. A follower
 // counts a leader that died among the living for one timeout; with the other one, that leader had
 // the time to bring everything to both. Where few pages are free a row at rest at two looks is
-// enough, and who is away is not waited for: it is brought up by a snapshot, as ever where a page
-// is full.
+// enough; and where there will be no more of them, who is away is not waited for: it is brought up
+// by a snapshot, as ever where a page is full.
 // Contract: nothing of the turn is under way any more; one group, all members call every function.
 // Host and device.
 #pragma once
@@ -53,6 +53,9 @@ struct PageHand {
 
   GCOORD_HD bool is_few() const { return stock == PageStock::Few; }
 
+  // Whether rows wait for peers that are away. A pool that may grow does so first.
+  GCOORD_HD bool waits_for_away() const { return !is_few() || node.pages.grows != 0; }
+
   // Whether a page's row may be at rest: it applied nothing since the last look, and for long
   // enough. Otherwise the mark says when it was seen to move. By the group that has the page.
   GCOORD_HD bool rests_since(LogIndex applied, PageMark& mark) const {
@@ -65,8 +68,7 @@ struct PageHand {
     return is_few() || now - mark.since >= 2 * desk.reading.input.timing.election_ticks;
   }
 
-  // Whether a leader knows of all peers that they have its whole log; those that are away are not
-  // waited for where pages are few.
+  // Whether a leader knows of all peers that they have its whole log.
   GCOORD_HD bool peers_have_all(consensus::ShardRef shard) const {
     const consensus::Hot& hot = shard.hot();
     bool all = true;
@@ -76,7 +78,7 @@ struct PageHand {
         continue;
       }
       const std::uint32_t p = slot < hot.self_slot ? slot : slot - 1;
-      const bool waited_for = !is_few() || desk.reading.peer[p].live != 0;
+      const bool waited_for = waits_for_away() || desk.reading.peer[p].live != 0;
       all = all & (!waited_for | (shard.progress(slot).match == shard.log().last));
     }
     return all;
@@ -173,7 +175,7 @@ GCOORD_HD void visit_pages(const StripeTurn<Service>& t, PageStock stock) {
   const PageHand<Service> hand = page_hand(t, stock);
   const std::uint32_t first = mine.hand;
   const std::uint32_t looks = pages.stripe_pages < kHandPages ? pages.stripe_pages : kHandPages;
-  const bool waits = !hand.is_few() && !all_peers_live(t);
+  const bool waits = hand.waits_for_away() && !all_peers_live(t);
   warp_sync();  // Before a member writes what others have read.
   for (std::uint32_t base = 0; base < looks; base += warp_lanes()) {
     const bool meant = base + warp_rank() < looks;

@@ -13,6 +13,7 @@
 #include "common/hd.h"
 #include "common/random.h"
 #include "ledger/trees/follow.h"
+#include "server/device_turn/pages.h"
 #include "server/device_turn/trees.h"
 
 #include <cstddef>
@@ -52,8 +53,7 @@ GCOORD_HD inline CountedRecord record_of(std::uint32_t shard,
 }
 
 struct CountedLog {
-  const CountedEntry* log = nullptr;  // TurnNode::log
-  std::uint32_t log_slots = 0;
+  server::LogPages<CountedEntry> pages;  // TurnNode::pages
   server::TurnTrees trees;
   std::uint64_t* end = nullptr;  // The host's word: not 0, leave.
 
@@ -64,14 +64,16 @@ struct CountedLog {
   // Leaf i is the entry of index i + 1.
   GCOORD_HD_FLAT Sha256Words leaf(std::uint32_t shard, std::uint64_t leaf_index) const {
     const std::uint64_t index = leaf_index + 1;
-    const std::size_t slot = std::size_t{shard} * log_slots + (index & (log_slots - 1));
-    const CountedRecord record = record_of(shard, index, log[slot]);
+    // A row keeps its page while anything in it is not hashed.
+    const std::size_t page = pages.of_row[shard] - 1;
+    const std::size_t slot = page * pages.log_slots + (index & (pages.log_slots - 1));
+    const CountedRecord record = record_of(shard, index, pages.log[slot]);
     return ledger::hash_leaf_words(reinterpret_cast<const std::byte*>(record.word),
                                    {.length = ledger::kOneBlockRecordBytes});
   }
 
   // Half of the log: the rest is for what is decided until the block comes by again.
-  GCOORD_HD std::uint32_t pressing() const { return log_slots / 2; }
+  GCOORD_HD std::uint32_t pressing() const { return pages.log_slots / 2; }
 
   GCOORD_HD bool ends() const { return netcore::SystemOrder::peek(*end) != 0; }
 };

@@ -109,7 +109,9 @@ Status TurnCluster::carve(std::uint32_t n) {
   service.sample_ns = arena.column<std::uint32_t>(kTimedSamples);
   service.timed_row = options_.timed_row;
   service.seed = mix64(options_.seed + n);
-  return {};
+  node.pages = std::make_unique<server::PagePool<CountingService>>(*node.registry);
+  const std::uint32_t pages = options_.stripe_pages;
+  return node.pages->open(node.view, pages != 0 ? pages : server::stripe_rows(shape));
 }
 
 Status TurnCluster::carve_trees(std::uint32_t n) {
@@ -184,11 +186,19 @@ server::TurnTiming TurnCluster::timing(std::uint32_t n) const {
 
 CountedLog TurnCluster::counted_log(std::uint32_t n) const {
   const Node& node = *nodes_[n];
-  return {node.view.log, options_.shape.log_slots, node.view.trees, node.hash_end};
+  return {node.view.pages, node.view.trees, node.hash_end};
 }
 
 netcore::GpuChannelDevice TurnCluster::client(std::uint32_t n) const {
   return nodes_[n]->client_host->device();
+}
+
+Status TurnCluster::resize_pages(std::uint32_t n, std::uint32_t stripe_pages) {
+  return nodes_[n]->pages->resize(nodes_[n]->view, stripe_pages);
+}
+
+Result<server::PageCounts> TurnCluster::page_counts(std::uint32_t n) {
+  return nodes_[n]->pages->counts(node(n));
 }
 
 Status TurnCluster::store(std::uint32_t n, std::uint64_t& word, std::uint64_t value) {

@@ -15,6 +15,7 @@
 #include "netcore/gpu_channel/gpu_channel.h"
 #include "netcore/memory/registry.h"
 #include "server/device_turn/clock.h"
+#include "server/device_turn/page_pool.h"
 #include "server/device_turn/scratch.h"
 #include "server/device_turn/view.h"
 
@@ -31,6 +32,7 @@ struct TurnClusterOptions {
   std::uint32_t ring_slots = 512;  // Of every lane between nodes.
   std::uint32_t client_slots = 64;
   bool clients = true;
+  std::uint32_t stripe_pages = 0;  // Log pages of a stripe; 0: one for each row.
   std::uint32_t timed_row = 0;
   std::uint64_t seed = 1;
   // Blocks of threads that hash what a node decides, on its device; 0: nothing is hashed.
@@ -76,6 +78,11 @@ class TurnCluster {
   // The host's end of the node's client channel.
   netcore::GpuChannelDevice client(std::uint32_t n) const;
 
+  // Replaces a node's pool of log pages by one of so many by stripe; nothing runs on it. As
+  // PagePool::resize.
+  Status resize_pages(std::uint32_t n, std::uint32_t stripe_pages);
+  Result<server::PageCounts> page_counts(std::uint32_t n);
+
   // --- Words for running nodes
   Status feed(std::uint32_t n, std::uint32_t batch);
   Status time_commands(std::uint32_t n, std::uint32_t samples);
@@ -101,6 +108,7 @@ class TurnCluster {
  private:
   struct Node {
     std::unique_ptr<netcore::MemoryRegistry> registry;
+    std::unique_ptr<server::PagePool<CountingService>> pages;
     CountingNode view;
     ledger::MerkleFollower follower;
     std::uint64_t* hash_end = nullptr;

@@ -36,6 +36,12 @@ struct RowTurn {
   consensus::MessageSink sink;
   std::uint32_t place;
   std::uint32_t row;
+  std::uint32_t page;  // The row's log page, as LogPages::of_row; kNoLogPage: it has none.
+
+  // Entries and tags of the row's log, which has a page.
+  GCOORD_HD Entry& entry(LogIndex index) const { return node.entry_in(page, index); }
+
+  GCOORD_HD std::uint64_t& origin_of(LogIndex index) const { return node.origin_in(page, index); }
 
   GCOORD_HD const netcore::Slot* slot_of(std::uint32_t k) const {
     const std::uint32_t code = desk.arrived[place][k];
@@ -52,9 +58,9 @@ struct RowTurn {
 
   // Writes an entry of this node's log, and which request it is the answer to.
   GCOORD_HD void store(LogIndex index, const Entry& entry, std::uint64_t tag) const {
-    node.entry(row, index) = entry;
+    this->entry(index) = entry;
     if (node.client.epoch != 0) {
-      node.origin_of(row, index) = tag;
+      origin_of(index) = tag;
     }
   }
 
@@ -75,8 +81,8 @@ struct RowTurn {
     for (std::uint32_t k = count; k % kSlotEntries<Entry> != 0; ++k) {
       lay(k, Entry{});
     }
-    desk.laid_first = first;
-    desk.laid_count = count;
+    desk.laid.first = first;
+    desk.laid.count = count;
   }
 };
 
@@ -86,7 +92,11 @@ GCOORD_HD void store_snapshot(const RowTurn<Service>& r, const consensus::Outbox
   if (out.snapshot_installed != 0) {
     const netcore::Slot* slot = r.slot_of(out.snapshot_installed - 1u);
     r.node.service.install(r.row, slot[kSnapshotSlots]);
-    r.node.applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
+    const LogIndex index{consensus::load_chunk(slot->bytes + 16).word[1]};
+    r.node.applied[r.row] = index;
+    if constexpr (Service::kEntriesKept != 0) {
+      r.entry(index) = Service::noop();  // Nothing that is there is of this log (pages.h).
+    }
     if constexpr (Service::kHashed) {
       if (r.node.trees.any()) {
         r.node.trees.lose(r.row);
@@ -210,7 +220,7 @@ GCOORD_HD void save_snapshot(const RowTurn<Service>& r, consensus::ShardRef shar
 // Applies one decided entry. False: there is no room for the reply that is owed; later.
 template <typename Service>
 GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot, LogIndex index) {
-  const std::uint64_t tag = r.node.client.epoch != 0 ? r.node.origin_of(r.row, index) : 0;
+  const std::uint64_t tag = r.node.client.epoch != 0 ? r.origin_of(index) : 0;
   std::uint32_t at = kTurnReplies;
   if (tag != 0) {
     at = reserve_replies(r, 1);
@@ -218,7 +228,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
       return false;
     }
   }
-  const auto entry = r.node.entry(r.row, index);
+  const auto entry = r.entry(index);
   TurnReply reply;
   if (!Service::is_noop(entry)) {
     reply.result = r.node.service.apply(r.row, index, entry);
@@ -240,7 +250,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
 template <typename Service>
 GCOORD_HD bool note_configured(const RowTurn<Service>& r, LogIndex index) {
   if constexpr (Service::kReadmits) {
-    if (Service::is_configuration(r.node.entry(r.row, index))) {
+    if (Service::is_configuration(r.entry(index))) {
       r.owe(kTurnConfigured);
       return true;
     }

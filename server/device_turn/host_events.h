@@ -64,10 +64,10 @@ GCOORD_HD void tell_leader(const RowTurn& r, std::uint64_t before, consensus::Sh
 // is not, or there is no room, and it is to be told by itself.
 template <typename RowTurn>
 GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
-  const std::uint64_t tag = r.node.origin_of(r.row, index);
+  const std::uint64_t tag = r.origin_of(index);
   const bool alone = (tag == 0 || is_own_term(tag)) && r.desk.noop_room != 0 &&
                      (r.node.flags[r.row] & kTurnInstallOwed) == 0;
-  if (!alone || !r.node.service.is_noop(r.node.entry(r.row, index))) {
+  if (!alone || !r.node.service.is_noop(r.entry(index))) {
     return false;
   }
   const std::uint32_t at = relaxed_add(r.desk.noop_count, 1);
@@ -92,15 +92,17 @@ GCOORD_HD_APART bool apply_and_tell(const RowTurn r, NodeId leader, Term term, L
   if (at == kTurnReplies) {
     return false;
   }
-  const auto entry = r.node.entry(r.row, index);
+  const auto entry = r.entry(index);
   static_assert(sizeof entry == netcore::kSlotBytes);
-  const std::uint64_t tag = r.node.origin_of(r.row, index);
+  const std::uint64_t tag = r.origin_of(index);
   const bool asked = tag != 0 && !is_own_term(tag);
   TurnReply reply = told_of(r, leader, term, asked ? TurnVerdict::Committed : TurnVerdict::Told);
   reply.tag = tag;
   reply.index = index;
   // By value, as above.
-  const auto log = [page = r.node.page(r.row)](LogIndex earlier) { return page.entry(earlier); };
+  const auto log = [page = r.node.page_named(r.page)](LogIndex earlier) {
+    return page.entry(earlier);
+  };
   const bool done = r.node.service.apply_told(log, r.row, index, entry, reply.result);
   if (!done) {
     reply = TurnReply{};

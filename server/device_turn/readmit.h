@@ -54,7 +54,7 @@ GCOORD_HD void take_applied(const RowTurn<Service>& r,
   if (index > shard.log().floor && index <= shard.log().configuration_pending) {
     head.configuration_input = consensus::ConfigurationInput::Applied;
     head.configuration_index = index;
-    configuration = Service::configuration_of(r.node.entry(r.row, index));
+    configuration = Service::configuration_of(r.entry(index));
     disbelieve_others(configuration);
   }
 }

@@ -24,11 +24,15 @@
 
 namespace gcoord::server {
 
+// Whether a row may have no log page: a plain one, whose log is never empty, has one.
+enum class RowPage : std::uint8_t { Has, MayLack };
+
 // The messages of one inbox, in the slots in which they came. An Append whose entries follow the
 // log and go beyond what its page has room for is made one that cannot be, which the step drops and
 // counts. One that does not follow is the step's to refuse: its sender must hear where the log
-// ends.
-template <typename Service>
+// ends. To a row without a page also votes, which could make it lead, and a snapshot, whose
+// configuration could, are none: votes are kept for later (return_votes), a snapshot is sent again.
+template <typename Service, RowPage kPage>
 struct StagedMessages {
   const RowTurn<Service>& r;
   const consensus::Log& log;  // As it is when the message's turn comes.
@@ -38,7 +42,13 @@ struct StagedMessages {
     consensus::Message m =
         consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
     const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
-    if (follows && m.index.value + m.count > room.value) {
+    bool lost = follows && m.index.value + m.count > room.value;
+    if constexpr (kPage == RowPage::MayLack) {
+      const bool page_needed =
+          m.kind == consensus::MessageKind::VoteReply || m.kind == consensus::MessageKind::Snapshot;
+      lost = lost || (r.page == kNoLogPage && page_needed);
+    }
+    if (lost) {
       m.kind = consensus::MessageKind::None;
     }
     return m;
@@ -159,7 +169,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   if (is_hashed(r.node) && head.compact_to.value != 0) {
     head.compact_to = min_id(head.compact_to, hashed_by_all(r, shard));
   }
-  head.proposal_count = proposals_to(r, log, offers);
+  head.proposal_count = r.page != kNoLogPage ? proposals_to(r, log, offers) : 0;
   if constexpr (Service::kTellsHost) {
     head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
   }
@@ -291,6 +301,7 @@ GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef sh
     copy_plain<false>(shard, kept_ref(r.desk.kept));
   } else {
     r.desk.kept.row = r.row;
+    r.desk.kept.page = r.page;
     copy_plain<true>(shard, kept_ref(r.desk.kept));
   }
   r.node.table.deadline[r.row] = shard.hot().deadline;
@@ -314,7 +325,7 @@ GCOORD_HD_FLAT bool step_within_plain(const RowTurn<Service>& r,
   const consensus::Log& log = shard.log();
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
-  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
+  const StagedMessages<Service, RowPage::Has> messages{r, log, log.last + page_room(r.node, log)};
   const consensus::StepArrays arrays = arrays_of(r, shard.configuration());
   consensus::OutboxHead out;
   const bool stayed = shard.hot().role == consensus::Role::Leader
@@ -358,6 +369,74 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   return true;
 }
 
+// Votes that are kept from a candidate without a log page for its step, so that it is not elected
+// while it cannot store the first entry of its term. Its own does not elect it (pages.h).
+struct HeldVotes {
+  Term term;  // 0: it is no candidate.
+  consensus::SlotMask granted = 0;
+};
+
+GCOORD_HD inline HeldVotes hold_votes(consensus::ShardRef shard) {
+  const consensus::Hot& hot = shard.hot();
+  if (hot.role != consensus::Role::Candidate) {
+    return {};
+  }
+  GCOORD_ASSERT(hot.self_slot != consensus::kSlotNone);
+  consensus::Election& election = shard.election();
+  const HeldVotes held{hot.term, election.granted};
+  election.granted =
+      static_cast<consensus::SlotMask>(held.granted & consensus::slot_bit(hot.self_slot));
+  return held;
+}
+
+// After the step: gives them back to a candidate that it still is, with those that came in this
+// turn, as messages that are a little late. When a node dies, thousands of rows are to be led at
+// once; each would campaign again half an election timeout later. Whether they elect it: then it
+// only waits for a page, and takes part in the next turn.
+template <typename Service>
+GCOORD_HD bool return_votes(const RowTurn<Service>& r, consensus::ShardRef shard, HeldVotes held) {
+  const consensus::Hot& hot = shard.hot();
+  if (hot.role != consensus::Role::Candidate || hot.term != held.term) {
+    return false;
+  }
+  consensus::Election& election = shard.election();
+  consensus::SlotMask granted = static_cast<consensus::SlotMask>(election.granted | held.granted);
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < r.desk.arrived_count[r.place]; ++k) {
+    const consensus::Message m =
+        consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
+    const bool vote = m.kind == consensus::MessageKind::VoteReply && m.term == held.term &&
+                      (m.flags & consensus::kFlagReject) == 0;
+    const std::uint8_t slot =
+        vote ? consensus::slot_of(shard.configuration(), m.from) : consensus::kSlotNone;
+    if (slot != consensus::kSlotNone) {
+      granted = static_cast<consensus::SlotMask>(granted | consensus::slot_bit(slot));
+    }
+  }
+  // The first verdict of a campaign stands.
+  election.granted = static_cast<consensus::SlotMask>(granted & ~election.rejected);
+  const bool own = consensus::has_slot(election.granted, hot.self_slot);
+  return own &&
+         consensus::vote_result(shard.configuration(), election.granted, election.rejected) ==
+             consensus::VoteResult::Won;
+}
+
+// After the step of a row without a page: a leader that has a configuration to propose asks for a
+// page in its next turn, and is turned again where it gets none.
+template <typename Service>
+GCOORD_HD void want_page(const RowTurn<Service>& r,
+                         consensus::ShardRef shard,
+                         const consensus::StepInput& input) {
+  if constexpr (Service::kReadmits) {
+    consensus::Hot& hot = shard.hot();
+    if (hot.role == consensus::Role::Leader && consensus::lives_can_end(input) &&
+        consensus::wants_readmission(shard)) {
+      r.owe(kTurnPageWanted);
+      hot.deadline = min_id(hot.deadline, input.tick + input.timing.resend_ticks);
+    }
+  }
+}
+
 // The same for any row.
 template <typename Service>
 GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
@@ -375,16 +454,25 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const consensus::Role before = hot.role;
   const LogIndex applied_before = log.applied;
   const std::uint64_t word_before = leader_word_of(shard);
-  const std::uint32_t room = page_room(r.node, log);
+  const bool has_page = r.page != kNoLogPage;
+  const std::uint32_t room = has_page ? page_room(r.node, log) : 0;
   const consensus::StepInput& input = in_shared(r.desk.input[credit]);
+  HeldVotes held;
+  if (!has_page) {
+    GCOORD_ASSERT(log.last == log.floor);
+    held = hold_votes(shard);
+  }
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
   take_configuration(r, shard, input, room, in, configuration);
-  const StagedMessages<Service> messages{r, log, log.last + room};
+  const StagedMessages<Service, RowPage::MayLack> messages{r, log, log.last + room};
   consensus::OutboxHead out;
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), input);
-  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  GCOORD_ASSERT(log.last - log.floor <= (has_page ? r.node.shape.log_slots : 0));
+  if (!has_page) {
+    want_page(r, shard, input);
+  }
   if constexpr (Service::kTellsHost) {
     tell_leader(r, word_before, shard);
   }
@@ -396,6 +484,9 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   if constexpr (Service::kReadmits) {
     const bool next = may_propose_next(shard, in, applied_before);
     r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];
+  }
+  if (!has_page && return_votes(r, shard, held)) {
+    r.desk.again[r.place] = 1;
   }
   count_row(r, before, hot, out);
   if (!store_turned(r.node, r.row, wide_place, shard)) {
@@ -417,12 +508,14 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
                            t.scratch,
                            sink_for(t, meant ? place : 0),
                            place,
-                           meant ? t.desk.row[place] : 0};
+                           meant ? t.desk.row[place] : 0,
+                           meant ? t.desk.page[place] : kNoLogPage};
   std::uint32_t offers = 0;
   bool left = meant;
   if (meant) {
     const std::uint32_t offered = t.desk.offered;
-    offers = !leads ? 0 : offered != 0 ? offered - 1 : offers_to(r);
+    const bool takes = leads && r.page != kNoLogPage;
+    offers = !takes ? 0 : offered != 0 ? offered - 1 : offers_to(r);
     left = t.place_count != 1 || !turn_plain(r, credit, offers);
   }
   if (warp_ballot(left) == 0) {

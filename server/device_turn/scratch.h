@@ -60,7 +60,8 @@ struct KeptRow {
   consensus::Election election;
   consensus::Configuration configuration;
   consensus::Progress progress[kTurnNodes];
-  std::uint32_t row;  // kNoTurnPlace: none.
+  std::uint32_t row;   // kNoTurnPlace: none.
+  std::uint32_t page;  // Its log page, which stays while the row is kept (LogPages::of_row).
 };
 
 // Where what follows a message of the only row of a turn is laid out in StripeWorkspace::outgoing:
@@ -68,6 +69,13 @@ struct KeptRow {
 inline constexpr std::uint32_t kBehindAlone = 8;
 static_assert(kBehindAlone >= kTurnMessages);
 static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
+
+// Entries that lie behind the messages of the only row already (RowTurn::lay), as an Append from
+// the first of them has them.
+struct LaidEntries {
+  LogIndex first;
+  std::uint32_t count;
+};
 
 struct StripeWorkspace {
   TurnRowArrays arrays[kTurnPlaces];
@@ -85,6 +93,7 @@ struct StripeWorkspace {
   Tick deadline[kTurnPlaces];
   LogIndex stored[kTurnPlaces][consensus::kInboxMessages];  // What the steps keep of Appends.
   std::uint32_t row[kTurnPlaces];
+  std::uint32_t page[kTurnPlaces];  // Of the row, as LogPages::of_row; from take_pages() on.
   std::uint8_t arrived_count[kTurnPlaces];
   std::uint8_t arrived[kTurnPlaces][consensus::kInboxMessages];  // Slots: peer * kTurnSlots + at.
   std::uint8_t snapshot[kTurnPlaces];                            // 1 + which of them; 0: none.
@@ -108,8 +117,7 @@ struct StripeWorkspace {
   consensus::ApplyRequest decided;  // and this is to be applied once it has answered.
   Tick scan_next[kScanGroups];  // By group of rows: none is due before (device_turn_deadlines.h);
   std::uint32_t scan_shift;     // rows of a group, as a power of two.
-  LogIndex laid_first;          // Entries that lie behind the messages of the only row already
-  std::uint32_t laid_count;     // (RowTurn::lay), as an Append from the first of them has them.
+  LaidEntries laid;
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
@@ -150,7 +158,7 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
     t.desk.noop_count = 0;
     t.desk.noop_room = 0;
     t.desk.offered = 0;
-    t.desk.laid_count = 0;
+    t.desk.laid.count = 0;
     t.node.service.begin_turn(t.stripe);
   }
   warp_sync();

@@ -73,20 +73,25 @@ GCOORD_HD inline std::uint32_t word_in(const void* from, std::uint32_t word) {
   return static_cast<const std::uint32_t*>(from)[word];
 }
 
-// Where the bytes from `offset` on of slot `part` behind a header lie; nullptr: behind the last
-// entry. `place` is that of the row.
+// What may follow the messages of one row.
 template <typename Service>
-GCOORD_HD const std::byte* bytes_behind(const TurnNode<Service>& node,
-                                        const StripeScratch& scratch,
+struct RowBehind {
+  const netcore::Slot* snapshot;
+  LogPage<typename Service::Entry> page;
+};
+
+// Where the bytes from `offset` on of slot `part` behind a header lie; nullptr: behind the last
+// entry.
+template <typename Service>
+GCOORD_HD const std::byte* bytes_behind(const RowBehind<Service>& behind,
                                         consensus::MessageSlot message,
-                                        std::uint32_t place,
                                         std::uint32_t part,
                                         std::uint32_t offset) {
   using Entry = typename Service::Entry;
   const consensus::MessageChunk names = message.chunk(0);
   const auto kind = static_cast<consensus::MessageKind>(names.word[0] >> 32 & 0xffu);
   if (kind == consensus::MessageKind::Snapshot) {
-    return scratch.snapshot[place][part - 1].bytes + offset;
+    return behind.snapshot[part - 1].bytes + offset;
   }
   constexpr std::uint32_t kEntryBytes = sizeof(Entry);
   const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + offset / kEntryBytes;
@@ -94,22 +99,17 @@ GCOORD_HD const std::byte* bytes_behind(const TurnNode<Service>& node,
     return nullptr;
   }
   const LogIndex index = LogIndex{message.chunk(1).word[1]} + (at + 1);
-  return reinterpret_cast<const std::byte*>(
-             &node.entry(static_cast<std::uint32_t>(names.word[0]), index)) +
-         offset % kEntryBytes;
+  return reinterpret_cast<const std::byte*>(&behind.page.entry(index)) + offset % kEntryBytes;
 }
 
 // Chunk `c` of slot `part` behind a header; nothing behind the last entry.
 template <typename Service>
-GCOORD_HD consensus::MessageChunk chunk_behind(const TurnNode<Service>& node,
-                                               const StripeScratch& scratch,
+GCOORD_HD consensus::MessageChunk chunk_behind(const RowBehind<Service>& behind,
                                                consensus::MessageSlot message,
-                                               std::uint32_t place,
                                                std::uint32_t part,
                                                std::uint32_t c) {
-  const std::byte* behind =
-      bytes_behind(node, scratch, message, place, part, c * sizeof(consensus::MessageChunk));
-  return behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
+  const std::byte* bytes = bytes_behind(behind, message, part, c * sizeof(consensus::MessageChunk));
+  return bytes != nullptr ? consensus::load_chunk(bytes) : consensus::MessageChunk{};
 }
 
 // Chunk `c` of a slot of the list.
@@ -121,7 +121,11 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
   const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
   const std::uint32_t part = code >> kCodePartShift;
   const consensus::MessageSlot message = message_in(t.scratch, place, k);
-  return part == 0 ? message.chunk(c) : chunk_behind(t.node, t.scratch, message, place, part, c);
+  if (part == 0) {
+    return message.chunk(c);
+  }
+  const RowBehind<Service> behind{t.scratch.snapshot[place], t.node.page_named(t.desk.page[place])};
+  return chunk_behind(behind, message, part, c);
 }
 
 // Lays `count` slots of the list side by side, chunk by chunk: all loads are under way at once.
@@ -186,8 +190,8 @@ GCOORD_HD inline bool is_laid(const StripeWorkspace& desk, const netcore::Slot& 
   const std::uint64_t names = consensus::load_chunk(&header).word[0];
   const LogIndex before{consensus::load_chunk(header.bytes + 16).word[1]};
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
-  return (kind == consensus::MessageKind::Append) & (before + 1 == desk.laid_first) &
-         (static_cast<std::uint32_t>(names >> 48) == desk.laid_count);
+  return (kind == consensus::MessageKind::Append) & (before + 1 == desk.laid.first) &
+         (static_cast<std::uint32_t>(names >> 48) == desk.laid.count);
 }
 
 // Lays out the slots that follow message k of the only row of a turn, `count` of them. What follows
@@ -200,20 +204,21 @@ GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
                                    std::uint32_t k,
                                    std::uint32_t count) {
   const consensus::MessageSlot message{desk.outgoing[k].bytes, 1};
+  const RowBehind<Service> behind{scratch.snapshot[0], node.page_named(desk.page[0])};
   warp_sync();  // What lies there was read.
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t at = warp_rank(); at < count * consensus::kMessageChunks; at += warp_lanes()) {
     const std::uint32_t part = 1 + at / consensus::kMessageChunks;
     const std::uint32_t c = at % consensus::kMessageChunks;
-    const consensus::MessageChunk chunk = chunk_behind(node, scratch, message, 0, part, c);
+    const consensus::MessageChunk chunk = chunk_behind(behind, message, part, c);
     consensus::store_chunk(
         desk.outgoing[kBehindAlone + part - 1].bytes + c * sizeof(consensus::MessageChunk),
         chunk.word[0],
         chunk.word[1]);
   }
   if (warp_rank() == 0) {
-    desk.laid_first = LogIndex{message.chunk(1).word[1]} + 1;
-    desk.laid_count = static_cast<std::uint32_t>(message.chunk(0).word[0] >> 48);
+    desk.laid.first = LogIndex{message.chunk(1).word[1]} + 1;
+    desk.laid.count = static_cast<std::uint32_t>(message.chunk(0).word[0] >> 48);
   }
   warp_sync();
 }

@@ -17,6 +17,9 @@
 //   save(row, Slot&), install(row, const Slot&)  a snapshot of the row in 64 bytes
 //   void begin_turn(stripe)                by one member, before a turn of the stripe
 //   static constexpr kEntriesKept          entries that stay in the log behind what is applied
+//   static bool is_piece(const Entry&)     where there are such: whether a later entry may need
+//   this
+//                                          one; only pieces side by side, up to the entry, are read
 //   static constexpr kTellsHost            the host hears of everything that is decided, see below
 //   static constexpr kReadmits             rows whose node has forgotten what it promised are taken
 //                                          back, see below

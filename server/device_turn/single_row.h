@@ -191,7 +191,7 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r) {
   copy_plain<true, false>(kept_ref(r.desk.kept), shard);
   consensus::InboxHead in;
   fill_inbox_kept<role>(r, log, applied, offers, in);
-  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
+  const StagedMessages<Service, RowPage::Has> messages{r, log, log.last + page_room(r.node, log)};
   consensus::OutboxHead out;
   if (!consensus::step_steady<role>(shard, in, messages, out, arrays_of(r, configuration), input)) {
     return false;
@@ -203,10 +203,10 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r) {
   return true;
 }
 
-// The only place of the turn as one at work.
+// The only place of the turn as one at work. Its row is plain, so it has a log page.
 template <typename Service>
 GCOORD_HD_FLAT RowTurn<Service> only_row(const StripeTurn<Service>& t) {
-  return {t.node, t.desk, t.scratch, sink_alone(t), 0, t.desk.row[0]};
+  return {t.node, t.desk, t.scratch, sink_alone(t), 0, t.desk.row[0], t.desk.page[0]};
 }
 
 // The same by the group, if the row in the only place of the turn is the one that is kept and leads
@@ -218,6 +218,7 @@ GCOORD_HD_FLAT bool turn_kept(const StripeTurn<Service>& t, bool leads) {
   }
   std::uint32_t done = 0;
   if (warp_rank() == 0) {
+    t.desk.page[0] = t.desk.kept.page;
     const RowTurn<Service> r = only_row(t);
     if (leads) {
       done = step_kept<consensus::Role::Leader>(r) ? 1 : 0;

@@ -121,7 +121,7 @@ GCOORD_HD bool stage(const RowTurn& r,
   write_reply(r, at, store_head(shard, request, count));
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < count; ++k) {
-    const auto& entry = r.node.entry(r.row, request.first + k);
+    const auto& entry = r.entry(request.first + k);
     static_assert(sizeof entry == netcore::kSlotBytes);
     store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1 + k), entry);
   }

@@ -17,10 +17,12 @@
 #include "server/device_turn/clock.h"
 #include "server/device_turn/deadlines.h"
 #include "server/device_turn/intake.h"
+#include "server/device_turn/return_pages.h"
 #include "server/device_turn/row.h"
 #include "server/device_turn/scratch.h"
 #include "server/device_turn/send.h"
 #include "server/device_turn/single_row.h"
+#include "server/device_turn/take_pages.h"
 
 #include <cstdint>
 
@@ -70,6 +72,7 @@ class TurnStripe : private StripeIntake<Service> {
       static_cast<void>(block_any(true));
       block_meet();
       block_meet();
+      tend_pages();
       return false;
     } else {
       quiet = looks_quiet(looks);
@@ -156,7 +159,25 @@ class TurnStripe : private StripeIntake<Service> {
       count_times(began_ns, taken_ns, stepped_ns);
       look_soon();
     }
+    if (t_.state.halted == 0) {
+      tend_pages();
+    }
     return busy;
+  }
+
+  // Once per tick, and in every general turn while few log pages are free: gives back those of rows
+  // at rest. The row that is kept is put back before it can be one of them.
+  GCOORD_HD void tend_pages() {
+    const PageStock stock = page_stock(t_);
+    if (t_.state.version == 0 || (stock == PageStock::Enough && t_.tick() == tended_)) {
+      return;
+    }
+    tended_ = t_.tick();
+    if (kept_rests(t_, stock) && keep_only(kNoTurnPlace) && halts()) {
+      return;
+    }
+    visit_pages(t_, stock);
+    ask_for_pages(t_);
   }
 
   // Of a turn with work that ends now.
@@ -182,6 +203,7 @@ class TurnStripe : private StripeIntake<Service> {
   GCOORD_HD_FLAT void step_places() {
     using Entry = typename Service::Entry;
     static_cast<void>(keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace));
+    take_pages(t_);
     if (is_hashed(t_.node)) {
       ask_trees();
     }
@@ -342,6 +364,7 @@ class TurnStripe : private StripeIntake<Service> {
   }
 
   bool rests_ = false;
+  Tick tended_;  // When pages were last looked at.
 };
 
 }  // namespace gcoord::server

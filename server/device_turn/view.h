@@ -7,8 +7,8 @@
 // barrier and no lock, and one shard's commit waits for no other's (docs/adr/0016).
 // Contract: POD views, passed by value to kernels; memory belongs to an arena and is zero-filled
 // when it is carved. Nothing grows while a kernel runs; an owner may give a node at rest a larger
-// pool of wide rows (resident_pool.h). Indices and counts unless a name says bytes; times
-// in nanoseconds of the device's clock. Host and device.
+// pool of wide rows (resident_pool.h) or of log pages (page_pool.h). Indices and counts unless a
+// name says bytes; times in nanoseconds of the device's clock. Host and device.
 #pragma once
 
 #include "common/assert.h"
@@ -19,9 +19,11 @@
 #include "consensus/step/configuration.h"
 #include "consensus/step/inbox.h"
 #include "consensus/step/liveness.h"
+#include "consensus/step/quorum.h"
 #include "netcore/gpu_channel/device.h"
 #include "netcore/memory/slot.h"
 #include "server/device_turn/leader_table.h"
+#include "server/device_turn/pages.h"
 #include "server/device_turn/service.h"
 #include "server/device_turn/trees.h"
 
@@ -152,6 +154,11 @@ struct TurnClock {
 // else stands there already, stays.
 inline constexpr std::uint64_t kAbortPlacesShort = 3;
 
+// Whether a node that left for this word goes on once its host has given it more room.
+GCOORD_HD constexpr bool asks_for_room(std::uint64_t abort_word) {
+  return abort_word == kAbortPlacesShort || abort_word == kAbortPagesShort;
+}
+
 // The host's words to a running node, in memory of the device; the host stores into them by a copy
 // (bounded_wait.h has the reason).
 struct alignas(128) TurnControl {
@@ -252,11 +259,10 @@ struct TurnNode {
   std::uint32_t* wide_used = nullptr;  // Places of the table's pool that are taken,
   std::uint32_t wide_ask = 0;          // from which on the node asks for more; 0: it never does.
   Service service;
-  Entry* log = nullptr;             // log_slots by row: entry i in slot i % log_slots.
-  std::uint64_t* origin = nullptr;  // Beside it: the tag of the request it came from; 0: none.
-  LogIndex* applied = nullptr;      // By row: the service has applied up to here.
-  std::uint32_t* due = nullptr;     // stripe_rows by stripe: a ring of rows.
-  std::uint8_t* flags = nullptr;    // By row: kRow*.
+  LogPages<Entry> pages;
+  LogIndex* applied = nullptr;    // By row: the service has applied up to here.
+  std::uint32_t* due = nullptr;   // stripe_rows by stripe: a ring of rows.
+  std::uint8_t* flags = nullptr;  // By row: kRow*.
   StripeState* stripe = nullptr;
   StripeScratch* scratch = nullptr;
   TurnClock* clock = nullptr;
@@ -267,29 +273,48 @@ struct TurnNode {
   netcore::GpuChannelDevice channel[kTurnPeers];  // Band::Consensus, a lane per stripe.
   netcore::GpuChannelDevice client;  // Band::Rpc, a lane per stripe; epoch 0: there is none.
 
+  // An entry of a row that has a page.
   GCOORD_HD Entry& entry(std::uint32_t row, LogIndex index) const {
-    return log[slot_of(row, index)];
+    return entry_in(pages.of_row[row], index);
   }
 
-  GCOORD_HD LogPage<Entry> page(std::uint32_t row) const {
-    return {log + static_cast<std::size_t>(row) * shape.log_slots, shape.log_slots - 1};
+  // The same by the name of the page (LogPages::of_row).
+  GCOORD_HD Entry& entry_in(std::uint32_t page, LogIndex index) const {
+    return pages.log[slot_of(page, index)];
   }
 
-  GCOORD_HD std::uint64_t& origin_of(std::uint32_t row, LogIndex index) const {
-    return origin[slot_of(row, index)];
+  GCOORD_HD LogPage<Entry> page_named(std::uint32_t page) const {
+    Entry* const slots = page == kNoLogPage ? nullptr : &entry_in(page, LogIndex{});
+    return {slots, shape.log_slots - 1};
   }
 
-  // Where an entry of a row lies. A mask, because a device divides slowly.
-  GCOORD_HD std::size_t slot_of(std::uint32_t row, LogIndex index) const {
-    return static_cast<std::size_t>(row) * shape.log_slots + (index.value & (shape.log_slots - 1));
+  GCOORD_HD std::uint64_t& origin_in(std::uint32_t page, LogIndex index) const {
+    return pages.origin[slot_of(page, index)];
+  }
+
+  // Where an entry of a page lies. A mask, because a device divides slowly.
+  GCOORD_HD std::size_t slot_of(std::uint32_t page, LogIndex index) const {
+    GCOORD_ASSERT(page != kNoLogPage);
+    return static_cast<std::size_t>(page - 1) * shape.log_slots +
+           (index.value & (shape.log_slots - 1));
   }
 };
+
+// Whether a row must have a log page (pages.h).
+GCOORD_HD inline bool needs_page(consensus::ShardRef shard) {
+  const std::uint8_t slot = shard.hot().self_slot;
+  return shard.log().last != shard.log().floor || shard.configuration().joint() ||
+         (slot != consensus::kSlotNone &&
+          consensus::is_quorum(shard.configuration(), consensus::slot_bit(slot)));
+}
 
 // TurnNode::flags.
 inline constexpr std::uint8_t kTurnQueued = 1;       // Lies in the due ring.
 inline constexpr std::uint8_t kTurnInstallOwed = 4;  // The host is to be told of a snapshot.
 // The entry at `applied` is a configuration that the step has not been told of.
 inline constexpr std::uint8_t kTurnConfigured = 8;
+// It leads, has no log page and has a configuration to propose.
+inline constexpr std::uint8_t kTurnPageWanted = 16;
 
 // Entries that one slot behind an Append carries.
 template <typename Entry>
@@ -325,43 +350,40 @@ GCOORD_HD constexpr bool is_turn_ring(const TurnShape& shape, std::uint32_t ring
 
 // --- Memory
 
-// All but the pool of wide rows.
+// All but the pools of wide rows and of log pages.
 template <typename Service>
 std::size_t turn_rows_bytes(const TurnShape& shape) {
-  using Entry = typename Service::Entry;
   const std::size_t rows = shape.shard_count;
-  const std::size_t slots = rows * shape.log_slots;
   const std::size_t stripes = shape.stripe_count;
   return consensus::packed_rows_bytes(shape.shard_count) +
-         ColumnArena::bytes_for<std::uint32_t>(1) + ColumnArena::bytes_for<Entry>(slots) +
-         ColumnArena::bytes_for<std::uint64_t>(slots) + ColumnArena::bytes_for<LogIndex>(rows) +
+         page_rows_bytes(shape.shard_count, shape.stripe_count) +
+         ColumnArena::bytes_for<std::uint32_t>(1) + ColumnArena::bytes_for<LogIndex>(rows) +
          ColumnArena::bytes_for<std::uint32_t>(stripes * stripe_rows(shape)) +
          ColumnArena::bytes_for<std::uint8_t>(rows) + ColumnArena::bytes_for<StripeState>(stripes) +
          ColumnArena::bytes_for<StripeScratch>(stripes) + ColumnArena::bytes_for<TurnClock>(1) +
          ColumnArena::bytes_for<ClockState>(1) + ColumnArena::bytes_for<TurnControl>(1);
 }
 
-// With a pool of shape.wide_count places.
+// With a pool of shape.wide_count places; log pages apart.
 template <typename Service>
 std::size_t turn_node_bytes(const TurnShape& shape) {
   return turn_rows_bytes<Service>(shape) + consensus::wide_pool_bytes(kTurnNodes, shape.wide_count);
 }
 
-// Everything but names, service, channels, table of leaders and the pool of wide rows, which the
-// owner fills in. The rows mean nothing until start_stripe() has stored them.
+// Everything but names, service, channels, table of leaders and the pools of wide rows and of log
+// pages, which the owner fills in. The rows mean nothing until start_stripe() has stored them.
 template <typename Service, typename Arena>
 TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
-  using Entry = typename Service::Entry;
   GCOORD_ASSERT(shape.entries_max <= kTurnEntriesMax);
   GCOORD_ASSERT(shape.log_slots >= 2 * kTurnEntriesMax);
   GCOORD_ASSERT((shape.log_slots & (shape.log_slots - 1)) == 0);
-  const std::size_t slots = static_cast<std::size_t>(shape.shard_count) * shape.log_slots;
   TurnNode<Service> node;
   node.shape = shape;
   node.table = consensus::carve_packed_rows(arena, shape.shard_count, kTurnNodes);
   node.wide_used = arena.template column<std::uint32_t>(1);
-  node.log = arena.template column<Entry>(slots);
-  node.origin = arena.template column<std::uint64_t>(slots);
+  node.pages.stripe_count = shape.stripe_count;
+  node.pages.log_slots = shape.log_slots;
+  carve_page_rows(arena, node.pages, shape.shard_count);
   node.applied = arena.template column<LogIndex>(shape.shard_count);
   node.due = arena.template column<std::uint32_t>(static_cast<std::size_t>(shape.stripe_count) *
                                                   stripe_rows(shape));
@@ -374,7 +396,7 @@ TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
   return node;
 }
 
-// The same with a pool of shape.wide_count places.
+// The same with a pool of shape.wide_count places for wide rows.
 template <typename Service, typename Arena>
 TurnNode<Service> carve_turn_node(Arena& arena, const TurnShape& shape) {
   TurnNode<Service> node = carve_turn_rows<Service>(arena, shape);

@@ -1,5 +1,7 @@
 #include "server/resident/engine/metrics.h"
 
+#include <algorithm>
+
 namespace gcoord::server {
 
 ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
@@ -23,10 +25,21 @@ ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
                                     "Memory of the device that this node holds.",
                                     "",
                                     ""})),
-      growths_(registry.counter({"gcoord_server_resident_growths_total",
-                                 "Times that the turn rested for a larger pool of wide rows.",
-                                 "",
-                                 ""})),
+      growths_(registry.counter(
+          {"gcoord_server_resident_growths_total",
+           "Times that the turn rested for a larger pool of wide rows or log pages.",
+           "",
+           ""})),
+      pages_(registry.gauge({"gcoord_server_resident_log_pages",
+                             "Log pages that the pools of the device have.",
+                             "",
+                             ""})),
+      pages_taken_(registry.gauge(
+          {"gcoord_server_resident_log_pages_taken", "Log pages that rows hold now.", "", ""})),
+      pages_refused_(registry.counter({"gcoord_server_resident_log_pages_refused_total",
+                                       "Steps that found no log page for what they would append.",
+                                       "",
+                                       ""})),
       voting_(registry.gauge({"gcoord_server_voting_shards",
                               "Shards in which this node votes, where some have forgotten",
                               "",
@@ -57,6 +70,13 @@ void ResidentMetrics::show(const ResidentRows& rows, const ResidentRequests& req
     unsound_[k]->add(now.unsound[k] - shown_.unsound[k]);
   }
   shown_ = now;
+}
+
+void ResidentMetrics::show_pages(const PageCounts& now) {
+  pages_.set(static_cast<std::int64_t>(now.pages));
+  pages_taken_.set(static_cast<std::int64_t>(now.taken));
+  pages_refused_.add(now.refused - std::min(now.refused, refused_shown_));
+  refused_shown_ = now.refused;
 }
 
 void ResidentMetrics::show_channels(const ResidentNode& node, std::uint64_t now_ms) {

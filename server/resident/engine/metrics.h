@@ -16,13 +16,16 @@ class ResidentMetrics {
  public:
   explicit ResidentMetrics(MetricsRegistry& registry);
 
-  // Brings all but the next two up to date.
+  // Brings all but what the next ones tell up to date.
   void show(const ResidentRows& rows, const ResidentRequests& requests);
   void show_channels(const ResidentNode& node, std::uint64_t now_ms);
 
   void show_memory(std::uint64_t bytes) const {
     memory_bytes_.set(static_cast<std::int64_t>(bytes));
   }
+
+  // Refusals of `now` never fall while the node lives.
+  void show_pages(const PageCounts& now);
 
   void on_growth() { growths_.add(1); }
 
@@ -33,11 +36,15 @@ class ResidentMetrics {
   Gauge& under_way_;
   Gauge& memory_bytes_;
   Counter& growths_;
+  Gauge& pages_;
+  Gauge& pages_taken_;
+  Counter& pages_refused_;
   Gauge& voting_;
   Gauge& forgotten_;
   ResidentChannelMetrics channels_;
   std::array<Counter*, kIngressFaults> unsound_{};  // By IngressFault; of None there is none.
   ResidentRowCounts shown_;
+  std::uint64_t refused_shown_ = 0;
 };
 
 }  // namespace gcoord::server

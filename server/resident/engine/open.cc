@@ -124,6 +124,9 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
   if (engine->has_promised_) {
     GCOORD_TRY_STATUS(engine->stand_in_for_peers());
   }
+  log_info(LogComponent::Gpu,
+           "a shard at rest takes {} bytes of the turn's memory; log pages are taken on demand",
+           engine->device_.node->pools().idle_shard_bytes());
   engine->device_.node->set_timing(
       timing_of(engine->options_.engine, engine->incarnation(), engine->has_promised_));
   GCOORD_TRY_STATUS(engine->open_network(metrics));

@@ -210,16 +210,11 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   }
   done += requests_->push();
   GCOORD_TRY(const bool turned, device_.turn->turn(now_us * 1000));
-  if (device_.turn->rests()) {
-    metrics_.on_growth();
-    GCOORD_TRY_STATUS(while_quiesced([] { return Status{}; }));
-  }
-  if (due_.shrink.is_due(now_us / 1000)) {
-    GCOORD_TRY(const std::uint32_t places, device_.node->pool_to_shrink());
-    if (const std::uint32_t twice = due_.shrink.found(places); twice != 0) {
-      GCOORD_TRY_STATUS(while_quiesced([&] { return device_.node->shrink_pool(twice); }));
-    }
-  }
+  GCOORD_TRY_STATUS(due_.pools.tend(
+      now_us / 1000,
+      {*device_.node, *device_.turn, metrics_, [this](const std::function<Status()>& work) {
+         return while_quiesced(work);
+       }}));
   if (is_durable()) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
   }

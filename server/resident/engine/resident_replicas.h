@@ -45,7 +45,7 @@
 #include "server/replicas/failure_latch.h"
 #include "server/replicas/options.h"
 #include "server/resident/engine/event_drain.h"
-#include "server/resident/engine/metrics.h"
+#include "server/resident/engine/pool_keeper.h"
 #include "server/resident/engine/refused_requests.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
@@ -150,7 +150,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     std::uint64_t turned_us = 0;       // The last turn.
     std::uint64_t gap_told_us = 0;     // When a standstill was told last.
     std::uint64_t trust_us = 0;        // Votes that a doubt holds are not let go before.
-    ShrinkPace shrink;                 // Looks whether the pool of wide rows is too large.
+    PoolKeeper pools;                  // Looks whether pools are too large.
   };
 
   ResidentReplicas(ResidentReplicasOptions options,

@@ -159,13 +159,16 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
             kReplayImpossible};
   }
   view.applied[row_index] = log.applied;
+  const CommandReassembler::Pieces pieces = rows_.pieces(shard);
+  if (needs_page(row) || !pieces.entries.empty()) {
+    hold_page(view.pages, stripe_of(view.shape, shard), row_index);
+  }
   for (LogIndex index = log.floor + 1; index <= log.last; ++index) {
     const EntryBlock* block = log_.find(row_index, index);
     view.entry(row_index, index) = block == nullptr
                                        ? LockTurnService::noop()
                                        : entry_of(rows_.names(), block->kind, block->payload());
   }
-  const CommandReassembler::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
     const std::size_t back = pieces.entries.size() - k;
     if (back <= locks::kPiecesMax) {  // Those before are a record's, of which a device reads none.

@@ -118,7 +118,7 @@ class DeviceTurn final : public ResidentTurn {
     }
     GCOORD_CUDA_TRY(state);
     GCOORD_TRY(const std::uint64_t word, node_.abort_word());
-    rests_ = word == kAbortPlacesShort;
+    rests_ = asks_for_room(word);
     running_ = !rests_;
     return rests_ ? Status{} : why_it_left(word);
   }

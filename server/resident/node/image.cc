@@ -7,7 +7,11 @@
 namespace gcoord::server {
 
 ResidentImage::ResidentImage(const ResidentNodeOptions& options, std::size_t bytes)
-    : node_(bytes), pool_(consensus::wide_pool_bytes(kTurnNodes, options.shape.shard_count)) {
+    : node_(bytes),
+      pool_(consensus::wide_pool_bytes(kTurnNodes, options.shape.shard_count)),
+      pages_(page_pool_bytes<locks::LockEntry>(
+          std::size_t{stripe_rows(options.shape)} * options.shape.stripe_count,
+          options.shape.log_slots)) {
   RangeArena arena(node_.range());
   view_ = carve_turn_rows<LockTurnService>(arena, options.shape);
   view_.self = options.names.number(options.self);
@@ -17,6 +21,9 @@ ResidentImage::ResidentImage(const ResidentNodeOptions& options, std::size_t byt
   std::copy(carved.stripes.begin(), carved.stripes.end(), view_.service.stripes);
   RangeArena pool(pool_.range());
   consensus::carve_wide_pool(pool, view_.table, options.shape.shard_count);
+  RangeArena pages(pages_.range());
+  carve_page_pool(pages, view_.pages, stripe_rows(options.shape));
+  free_all_pages(view_.pages);
 }
 
 }  // namespace gcoord::server

@@ -1,7 +1,8 @@
 // A node's memory as it is built on the host before it is copied to where the node lies.
 //
 // Zeroed and divided as ResidentNode divides its own, so an offset means the same in both; but its
-// pool of wide rows has a place for every row (resident_pool.h takes over those that are taken).
+// pools have a place for every wide row and a log page for every row (pool.h and page_pool.h take
+// over those that are taken; hold_page() takes one).
 // Pointers in it point into itself: whoever copies it writes those of the node over them
 // (LockStripe). Host code, one thread.
 #pragma once
@@ -17,12 +18,12 @@ namespace gcoord::server {
 
 class ResidentImage {
  public:
-  // `bytes` of a node without its pool.
+  // `bytes` of a node without its pools.
   ResidentImage(const ResidentNodeOptions& options, std::size_t bytes);
 
   const ResidentView& view() const { return view_; }
 
-  // Writes what is not zero to memory of zeros; not the pool.
+  // Writes what is not zero to memory of zeros; not the pools.
   Status copy_to(netcore::MemorySource& source, std::byte* to) const {
     return node_.copy_to(source, to);
   }
@@ -30,6 +31,7 @@ class ResidentImage {
  private:
   HostImage node_;
   HostImage pool_;
+  HostImage pages_;
   ResidentView view_;
 };
 

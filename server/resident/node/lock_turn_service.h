@@ -102,6 +102,8 @@ struct LockTurnService {
 
   GCOORD_HD static bool is_noop(const Entry& entry) { return entry.kind() == 0; }
 
+  GCOORD_HD static bool is_piece(const Entry& entry) { return entry.kind() == locks::kEntryPiece; }
+
   GCOORD_HD static Entry configuration_entry(const consensus::Configuration& configuration) {
     Entry entry;
     entry.head = locks::kEntryConfiguration;

@@ -78,8 +78,7 @@ Status ResidentNode::carve() {
   view_.service = carved.service;
   memory_ = range;
   stripes_ = carved.stripes;
-  GCOORD_TRY_STATUS(pool_.open(view_.table, shape.wide_count));
-  view_.wide_ask = wide_ask_from(shape, view_.table);
+  GCOORD_TRY_STATUS(pools_.open(options_.pages));
   return registry_.source().write(reinterpret_cast<std::byte*>(carved.service.stripes),
                                   std::as_bytes(std::span{carved.stripes}));
 }
@@ -230,48 +229,14 @@ Status ResidentNode::go_on() {
   for (TurnInput& input : view_.clock->input) {
     GCOORD_TRY_STATUS(source.store_word(&input.leave, 0));
   }
-  GCOORD_TRY_STATUS(grow_pool());
+  GCOORD_TRY_STATUS(pools_.make_room());
   return source.store_word(&view_.control->abort, 0);
-}
-
-Result<std::uint32_t> ResidentNode::pool_to_shrink() {
-  if (view_.table.wide.row_count <= consensus::whole_words(options_.shape.wide_count)) {
-    return 0u;  // As it began, nearly always.
-  }
-  GCOORD_TRY(const std::uint32_t taken, pool_.taken(view_.table));
-  return shrunk_places(options_.shape, view_.table, taken);
-}
-
-// A device whose rows have a place each does not count them (count_places), so the number of those
-// that moved is what it goes on with.
-Status ResidentNode::shrink_pool(std::uint32_t places) {
-  GCOORD_TRY(const std::uint32_t taken, pool_.taken(view_.table));
-  const std::uint32_t wanted = consensus::whole_words(std::max(places, 2 * taken));
-  if (wanted >= view_.table.wide.row_count) {
-    return {};
-  }
-  GCOORD_TRY(const std::uint32_t moved, pool_.shrink(view_.table, wanted));
-  view_.wide_ask = wide_ask_from(options_.shape, view_.table);
-  return registry_.source().write(reinterpret_cast<std::byte*>(view_.wide_used),
-                                  std::as_bytes(std::span{&moved, 1}));
-}
-
-Status ResidentNode::grow_pool() {
-  std::uint32_t used = 0;
-  GCOORD_TRY_STATUS(registry_.source().read(std::as_writable_bytes(std::span{&used, 1}),
-                                            reinterpret_cast<const std::byte*>(view_.wide_used)));
-  while (view_.wide_ask != 0 && used >= view_.wide_ask) {
-    GCOORD_TRY_STATUS(pool_.grow(view_.table));
-    view_.wide_ask = wide_ask_from(options_.shape, view_.table);
-  }
-  return {};
 }
 
 Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fill) {
   ResidentImage image(options_, memory_.bytes);
   fill(image.view());
-  GCOORD_TRY(*image.view().wide_used, pool_.take_over(view_.table, image.view().table));
-  view_.wide_ask = wide_ask_from(options_.shape, view_.table);
+  GCOORD_TRY(*image.view().wide_used, pools_.take_over(image.view()));
   GCOORD_TRY_STATUS(image.copy_to(registry_.source(), memory_.address));
   for (std::size_t k = 0; k < stripes_.size(); ++k) {
     stripes_[k].ends = image.view().service.stripes[k].ends;

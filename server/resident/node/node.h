@@ -25,7 +25,7 @@
 #include "server/resident/node/lock_turn_memory.h"
 #include "server/resident/node/lock_turn_service.h"
 #include "server/resident/node/names.h"
-#include "server/resident/node/pool.h"
+#include "server/resident/node/pools.h"
 #include "server/resident/node/resident_view.h"
 
 #include <algorithm>
@@ -56,6 +56,7 @@ struct ResidentNodeOptions {
   std::uint32_t ring_slots = 1024;   // Of a lane between nodes.
   std::uint32_t client_slots = 512;  // Of a lane to or from the host.
   std::uint64_t index_seed = 0;
+  PageLimits pages;
 };
 
 class ResidentNode {
@@ -111,17 +112,15 @@ class ResidentNode {
   void note_started() { std::fill(std::begin(fresh_), std::end(fresh_), false); }
 
   // Makes a node whose turn was stopped ready to be started again, with the channels as they are
-  // now, and with a larger pool of wide rows where few places were left. FailedPrecondition: a
-  // stripe gave up, and the node must not go on; kDeviceExhausted: no memory for such a pool.
+  // now, and with larger pools where few places were left (NodePools::make_room).
+  // FailedPrecondition: a stripe gave up, and the node must not go on; kDeviceExhausted: no memory.
   Status go_on();
 
-  // The number of places that its pool of wide rows should have in place of those it has; 0: it may
-  // stay as it is. The node may run. Failures: the memory's.
-  Result<std::uint32_t> pool_to_shrink();
+  // To look whether they are too large, and to shrink them while the turn is stopped; go_on()
+  // follows.
+  NodePools& pools() { return pools_; }
 
-  // Gives it so many, or twice those that are taken where that is more and still fewer than it has;
-  // the turn is stopped, and go_on() follows. Failures end the node.
-  Status shrink_pool(std::uint32_t places);
+  const NodePools& pools() const { return pools_; }
 
   // Fills the node's memory before its turn is prepared: `fill` is given zeroed memory of the host,
   // divided as the node's is, and puts rows, log pages and lock tables there.
@@ -174,15 +173,14 @@ class ResidentNode {
   Status carve();
   Status carve_leaders();
   Status open_clients();
-  Status grow_pool();
   void enter(NodeId peer, const netcore::GpuChannel& channel);
   // What this node's end of a channel to a peer that is there has counted.
   netcore::GpuChannelCounts counts_of(std::uint32_t place) const;
 
   ResidentNodeOptions options_;
   netcore::MemoryRegistry registry_;
-  ResidentPool pool_{registry_};
   ResidentView view_;
+  NodePools pools_{registry_, view_};
   netcore::MemoryRange memory_;
   std::vector<LockStripe> stripes_;  // As they lie in the node, but for what changes.
   bool restored_ = false;

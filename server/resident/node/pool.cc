@@ -161,7 +161,7 @@ Status ResidentPool::grow(PackedTable& table) {
   return {};
 }
 
-Result<std::uint32_t> ResidentPool::taken(const PackedTable& table) {
+Result<std::uint32_t> ResidentPool::taken(const PackedTable& table) const {
   std::vector<std::uint32_t> words(words_of(table));
   GCOORD_TRY_STATUS(registry_.source().read(std::as_writable_bytes(std::span{words}),
                                             reinterpret_cast<const std::byte*>(table.wide_taken)));

@@ -6,7 +6,7 @@
 // (ResidentNode::go_on). Between the word and the last turn every stripe may still make all the
 // rows wide that it has under way, so so many places are kept. A row that finds none all the same
 // stops the node, as ever. Once few places of a larger pool are taken, the host gives the memory
-// back (ResidentNode::shrink_pool). docs/adr/0060.
+// back (NodePools::shrink_wide). docs/adr/0060.
 // Contract: nothing runs on the node. Host code, one thread.
 #pragma once
 
@@ -80,7 +80,7 @@ class ResidentPool {
   Status grow(consensus::PackedTable& table);
 
   // How many places are taken, as the table says; the node may run. Failures: the memory's.
-  Result<std::uint32_t> taken(const consensus::PackedTable& table);
+  Result<std::uint32_t> taken(const consensus::PackedTable& table) const;
 
   // Replaces the table's pool by one of so many places, more than are taken. Rows move, and are
   // named their new places; how many those are. Internal, with kDeviceFailed: the table names

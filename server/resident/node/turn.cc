@@ -50,7 +50,7 @@ class HostTurn final : public ResidentTurn {
       return any;
     }
     GCOORD_TRY(const std::uint64_t word, node_.abort_word());
-    rests_ = word == kAbortPlacesShort;
+    rests_ = asks_for_room(word);
     if (rests_) {
       return true;
     }

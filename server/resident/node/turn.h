@@ -34,8 +34,8 @@ class ResidentTurn {
   // Tells it to leave and waits until it has, at most for `limit_ms`.
   virtual Status stop(std::uint32_t limit_ms) = 0;
 
-  // Whether it left because the node needs more room for rows (resident_pool.h). After stop(),
-  // ResidentNode::go_on() and start() it goes on.
+  // Whether it left because the node needs more room for rows or log pages (pool.h, page_pool.h).
+  // After stop(), ResidentNode::go_on() and start() it goes on.
   virtual bool rests() const = 0;
 
   // Whether turn() does the work, so that the caller must keep calling it.

@@ -3,6 +3,7 @@
 #include "chaos/device_turn/counting_service.h"
 #include "server/device_turn/turn.h"
 #include "tests/server/device_turn/deadline_scenario.h"
+#include "tests/server/device_turn/pages_scenarios.h"
 #include "tests/server/turn_scenarios.h"
 #include "tests/server/warp_twin/warp_twin.h"
 
@@ -81,9 +82,12 @@ struct Warps {
                                  .turns_fed = 600,
                                  .turns_to_agree = 900,
                                  .commands_min = 50};
+  static constexpr DryNodes kDry{
+      .stripe_count = 1, .seeds = 1, .rounds = 8, .turns_to_rest = 12'000};
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfWarps, TurnOfNodes, Warps);
+INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfWarps, PagesOfNodes, Warps);
 
 // 32 members that bring a row each.
 class WarpGroup {

@@ -144,6 +144,9 @@ struct DurableWorld : ResidentWorld {
       EXPECT_LE(ref.log().last - ref.log().floor, view.shape.log_slots);
       EXPECT_TRUE(consensus::store_row(view.table, shard, consensus::kNotWide, ref));
       view.applied[shard] = decided;
+      if (needs_page(ref) || !kept.entries.empty()) {
+        hold_page(view.pages, stripe_of(view.shape, ShardId{shard}), shard);
+      }
       for (const auto& [index, entry] : kept.entries) {
         view.entry(shard, LogIndex{index}) = entry.second;
       }

@@ -89,7 +89,8 @@ struct ResidentWorld {
                          bool clients_read = true,
                          std::uint32_t client_slots = 256,
                          bool durable = false,
-                         bool lives_end = true)
+                         bool lives_end = true,
+                         PageLimits pages = {})
       : seed_(seed), reads_(clients_read) {
     ResidentNodeOptions options;
     options.timing.stored_at_once = durable ? 0 : 1;
@@ -107,6 +108,7 @@ struct ResidentWorld {
         .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
     options.ring_slots = 256;
     options.client_slots = client_slots;
+    options.pages = pages;
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       options.self = NodeId{n + 1};
       options.timing.seed = mix64(seed * kTurnNodes + n);
@@ -188,12 +190,23 @@ struct ResidentWorld {
         EXPECT_TRUE(stalled == n || nodes[n].memory->tell_alive().ok());
         const auto any = nodes[n].turn->turn(now_ns);
         EXPECT_TRUE(any.ok()) << any.status().to_string();
+        if (nodes[n].turn->rests()) {
+          go_on(nodes[n]);
+        }
         if (reads_) {
           listen(nodes[n]);
         }
         after_turn(n);
       }
     }
+  }
+
+  // The node left for larger pools.
+  void go_on(Node& node) {
+    ++growths;
+    EXPECT_TRUE(node.turn->stop(0).ok());
+    EXPECT_TRUE(node.memory->go_on().ok());
+    EXPECT_TRUE(node.turn->start().ok());
   }
 
   void listen(Node& node) {
@@ -432,6 +445,7 @@ struct ResidentWorld {
   std::map<std::uint64_t, locks::LockEntry> history[kShards];
   std::map<Term, NodeId> leader_of_term[kShards];
   std::uint64_t now_ns = 1'000'000;
+  std::uint32_t growths = 0;           // Times that a node left for larger pools.
   std::uint32_t paused = kTurnNodes;   // A node that is not turned.
   std::uint32_t stalled = kTurnNodes;  // A node whose host does not work, though its device turns.
 

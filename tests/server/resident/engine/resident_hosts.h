@@ -2,7 +2,7 @@
 #pragma once
 
 #include "locks/snapshot/snapshot.h"
-#include "server/interfaces/log_record.h"
+#include "server/interfaces/lock_command.h"
 #include "server/interfaces/state_machine.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
@@ -23,6 +23,8 @@ namespace gcoord::server {
 inline constexpr std::uint32_t kShards = 24;
 inline constexpr std::uint32_t kLanes = 3;
 
+inline constexpr locks::LockCommandKind kUnknown = locks::LockCommandKind::Unknown;
+
 // The lock tables as a service, and what became of each cookie.
 class CopyService final : public StateMachine {
  public:
@@ -38,10 +40,11 @@ class CopyService final : public StateMachine {
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
     const auto reply =
-        entry.command != nullptr
-            ? locks.apply(entry.shard, entry.index, *entry.command, Tick{1}, events)
-            : locks.apply_bytes(
-                  entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+        locks.apply(entry.shard,
+                    entry.index,
+                    lock_command_of(entry).value_or(locks::LockCommand{.kind = kUnknown}),
+                    Tick{1},
+                    events);
     if (entry.cookie != 0) {
       applied[entry.cookie] = reply.code;
     }

@@ -1,7 +1,7 @@
 #include "server/lock_service/state_machine.h"
 
 #include "locks/snapshot/snapshot.h"
-#include "server/interfaces/log_record.h"
+#include "server/interfaces/lock_command.h"
 
 namespace gcoord::server {
 
@@ -25,8 +25,9 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision = decide(entry, events);
-  env_.metrics.sessions->set(machine_.locks().tables().sessions.used());
-  env_.metrics.locks->set(machine_.locks().tables().locks.used());
+  const locks::LockCounts counts = machine_.locks().counts();
+  env_.metrics.sessions->set(static_cast<std::int64_t>(counts.sessions));
+  env_.metrics.locks->set(static_cast<std::int64_t>(counts.locks));
   note_effects(entry, decision.code);
   if (entry.cookie != 0) {
     env_.commands.on_decided(entry, decision);
@@ -43,12 +44,8 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
 }
 
 locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::LockEvents& events) {
-  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
-  if (entry.command != nullptr) {
-    command = *entry.command;
-  } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
-    command = decoded.value();
-  }
+  const locks::LockCommand command =
+      lock_command_of(entry).value_or(locks::LockCommand{.kind = locks::LockCommandKind::Unknown});
   locks::LockReply reply =
       tap_ == nullptr || !tap_->on()
           ? machine_.locks().apply(entry.shard, entry.index, command, env_.clock.now, events)
@@ -73,10 +70,8 @@ void LockStateMachine::note_groups() {
 // What this node keeps beside the tables.
 void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
   if (code == LockCode::SessionClosed) {
-    if (entry.command != nullptr) {
-      env_.admission.note_closed(entry.command->session);
-    } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
-      env_.admission.note_closed(decoded.value().session);
+    if (const auto command = lock_command_of(entry)) {
+      env_.admission.note_closed(command->session);
     }
   }
   if (code == LockCode::MovedOut && env_.leaders.leads(entry.shard)) {

@@ -20,6 +20,14 @@ class ShortMutex {
       }
     }
 
+    // Has it if nobody else does.
+    static Held of_free(ShortMutex& mutex) {
+      return mutex.mutex_.try_lock() ? Held(&mutex, Taken{}) : Held(nullptr);
+    }
+
+    // Whether there is anything that it has.
+    bool has() const { return mutex_ != nullptr; }
+
     Held(Held&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
 
     Held(const Held&) = delete;
@@ -33,6 +41,10 @@ class ShortMutex {
     }
 
    private:
+    struct Taken {};
+
+    Held(ShortMutex* mutex, Taken /*taken*/) : mutex_(mutex) {}
+
     ShortMutex* mutex_;
   };
 

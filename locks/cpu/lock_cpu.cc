@@ -12,6 +12,7 @@ LockReply LockCpu::apply(
     ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events) {
   const auto part = parts_.of(shard);
   const LockReply reply = part->apply({shard, index, now}, command, events);
+  parts_.note_applied(part, shard, index);
   parts_.note_counts(part);
   return reply;
 }
@@ -142,6 +143,13 @@ const LockTables& LockCpu::tables() const {
   return parts_.only()->tables();
 }
 
+LockStill::LockStill(const LockCpu& locks) {
+  const LockParts& parts = locks.parts_;
+  for (std::uint32_t number = 0; parts.only() == nullptr && number < parts.count(); ++number) {
+    parts_.push_back(parts.at(number));
+  }
+}
+
 // --- Whole states
 
 std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
@@ -151,6 +159,7 @@ std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
 Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now) {
   const auto part = parts_.of(shard);
   const Status status = part->deserialize(shard, bytes, now);
+  parts_.note_applied(part, shard, LogIndex{});
   parts_.note_counts(part);
   return status;
 }
@@ -158,6 +167,7 @@ Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tic
 void LockCpu::drop(ShardId shard) {
   const auto part = parts_.of(shard);
   part->drop(shard);
+  parts_.note_applied(part, shard, LogIndex{});
   parts_.note_counts(part);
 }
 

@@ -49,6 +49,10 @@ class LockView {
   // The row in these tables of one that LockCpu said.
   SessionRow row(SessionRow outside) const { return parts_->inside(outside); }
 
+  // The index of the newest command of the shard in these tables since its state came whole; 0:
+  // none, or the tables are in one part, whose caller knows it.
+  LogIndex applied(ShardId shard) const { return parts_->applied(hold_, shard); }
+
   // What LockCpu says of a row of these tables.
   LockRow outside(LockRow row) const { return parts_->outside(hold_.number(), row); }
 
@@ -61,6 +65,17 @@ class LockView {
 
   const LockParts* parts_;
   LockParts::Hold hold_;
+};
+
+class LockCpu;
+
+// All tables of a node, which change no more while this lives. Of the node's loop alone.
+class LockStill {
+ public:
+  explicit LockStill(const LockCpu& locks);
+
+ private:
+  std::vector<LockParts::Hold> parts_;
 };
 
 class LockCpu {
@@ -195,6 +210,8 @@ class LockCpu {
   std::uint32_t shard_count() const { return shard_count_; }
 
  private:
+  friend class LockStill;
+
   std::optional<HeldLock> seen_from_outside(std::uint32_t number,
                                             std::optional<HeldLock> lock) const;
 

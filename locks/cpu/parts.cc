@@ -31,6 +31,16 @@ void LockParts::note_counts(const Hold& hold) const {
   part.requests.store(counts.requests, std::memory_order_relaxed);
 }
 
+void LockParts::note_applied(const Hold& hold, ShardId shard, LogIndex index) const {
+  if (count() != 1) {
+    parts_[hold.number()]->applied[shard.value] = index.value;
+  }
+}
+
+LogIndex LockParts::applied(const Hold& hold, ShardId shard) const {
+  return LogIndex{count() == 1 ? 0 : parts_[hold.number()]->applied[shard.value]};
+}
+
 LockCounts LockParts::counts() const {
   LockCounts all;
   for (const auto& part : parts_) {

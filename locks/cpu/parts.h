@@ -11,6 +11,7 @@
 
 #include "common/host/short_mutex.h"
 #include "common/ids.h"
+#include "common/tables/mapped_column.h"
 #include "locks/cpu/held_lock.h"
 #include "locks/cpu/part.h"
 
@@ -82,6 +83,11 @@ class LockParts {
   // Says what the part has taken, before it is let go.
   void note_counts(const Hold& hold) const;
 
+  // The index of the newest command of the shard that was applied since its state came whole; 0:
+  // none, or there is one part, whose caller knows it.
+  void note_applied(const Hold& hold, ShardId shard, LogIndex index) const;
+  LogIndex applied(const Hold& hold, ShardId shard) const;
+
   // What all parts have taken, as each said it last.
   LockCounts counts() const;
 
@@ -90,8 +96,12 @@ class LockParts {
 
  private:
   struct Part {
-    Part(const LockOptions& options, std::shared_ptr<sessions::OverSessions> over)
-        : part(options, std::move(over)) {}
+    Part(const LockOptions& options, std::shared_ptr<sessions::OverSessions> shared)
+        : part(options, shared) {
+      if (shared != nullptr) {
+        applied.resize(options.shard_count);
+      }
+    }
 
     ShortMutex mutex;
     LockPart part;
@@ -99,6 +109,7 @@ class LockParts {
     std::atomic<std::uint64_t> waiters{0};
     std::atomic<std::uint64_t> sessions{0};
     std::atomic<std::uint64_t> requests{0};
+    MappedColumn<std::uint64_t> applied;  // By shard; a page that nobody wrote costs nothing.
   };
 
   std::uint32_t part_shards_;

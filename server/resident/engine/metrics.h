@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "server/resident/copy/follower.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/links/link_metrics.h"
@@ -23,6 +24,8 @@ class ResidentMetrics {
     memory_bytes_.set(static_cast<std::int64_t>(bytes));
   }
 
+  void show_copy(const Follower::Counts& counts);
+
   void on_growth() { growths_.add(1); }
 
  private:
@@ -34,8 +37,13 @@ class ResidentMetrics {
   Counter& growths_;
   Gauge& voting_;
   Gauge& forgotten_;
+  Gauge& ahead_;
+  Gauge& ahead_most_;
+  Counter& full_;
+  Counter& followed_;
   ResidentChannelMetrics channels_;
   ResidentRowCounts shown_;
+  Follower::Counts copy_shown_;
 };
 
 }  // namespace gcoord::server

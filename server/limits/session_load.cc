@@ -7,10 +7,11 @@
 namespace gcoord::server {
 
 SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
-  const locks::LockTables& tables = locks.tables();
   SessionLoad load;
   for (const sessions::Registration& each : locks.clock().registrations_of(session)) {
-    const locks::SessionRecord& record = tables.sessions[each.row];
+    const locks::LockView view = locks.view(each.shard);
+    const locks::LockTables& tables = view.tables();
+    const locks::SessionRecord& record = tables.sessions[view.row(each.row)];
     load.known = load.known || record.phase == locks::SessionPhase::Live;
     // Less what stays of those that were broken by force.
     load.locks +=

@@ -9,6 +9,7 @@
 #include "server/identities/node_identities.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
+#include "server/lock_service/lock_service.h"
 #include "server/options/options.h"
 #include "server/peers/device_links.h"
 #include "server/replicas/options.h"
@@ -33,7 +34,8 @@ struct EngineParts {
   ReplicaOptions options;
   StateMachine& machine;
   MetricsRegistry& metrics;
-  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions.
+  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions,
+  LockService& service;                      // whose tables and time threads may go by.
 };
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.

@@ -5,7 +5,8 @@
 #include "server/platform/boot_time.h"
 #include "server/platform/system_random.h"
 #include "server/platform/version.h"
-#include "server/resident/engine/resident_replicas.h"
+#include "server/resident/engine/shape.h"
+#include "server/resident/node/lock_ingress.h"
 #include "sessions/sweep_guard.h"
 
 #include <algorithm>
@@ -43,7 +44,31 @@ constexpr std::uint32_t kStaggerTicksMin = 2;
 // shorter, one may be refused by another that has not found out yet.
 constexpr std::uint32_t kRetryMs = 10;
 
+// Where the device of a resident turn is emulated, the loop has so much to do for it that threads
+// beside it bring nothing.
+std::uint32_t turn_threads(const NodeOptions& options) {
+  const bool emulated =
+      options.turn == TurnOption::Resident && (options.device.kind == DeviceChoice::Kind::Cpu ||
+                                               options.device.kind == DeviceChoice::Kind::Twin);
+  return options.turn_threads != 0 ? options.turn_threads
+         : emulated                ? 1
+                                   : usual_turn_threads(usable_processors());
+}
+
 }  // namespace
+
+// The quota of a session counts what it has in the tables and what is on its way to them: tables
+// that are ahead would have both.
+std::uint32_t part_shards(const NodeOptions& options) {
+  if (options.turn != TurnOption::Resident || options.session_locks_max != 0) {
+    return 0;
+  }
+  ReplicaOptions shape;
+  shape.shard_count = options.shards;
+  shape.turn_stripes = options.turn_stripes;
+  shape.turn_threads = turn_threads(options);
+  return resident_part_shards(shape);
+}
 
 consensus::Timing timing_of(const NodeOptions& options) {
   consensus::Timing timing;
@@ -107,6 +132,7 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   result.limits = request_limits(options);
   result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
   result.on_device = options.turn == TurnOption::Resident;
+  result.part_shards = part_shards(options);
   if (result.on_device) {
     result.caps.locks_max = std::min(result.caps.locks_max, kResidentLocksMax);
     result.caps.sessions_max = std::min(result.caps.sessions_max, kResidentLocksMax);
@@ -153,8 +179,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   result.device = options.device;
   result.device_fault = options.device_fault.of(DeviceFaultPlan::Part::Turn);
   result.device_check_one_in = options.device_check_one_in;
-  result.turn_threads =
-      options.turn_threads != 0 ? options.turn_threads : usual_turn_threads(usable_processors());
+  result.turn_threads = turn_threads(options);
   result.turn_stripes = options.turn_stripes;
   result.resident_peers = options.resident_peers;
   result.tick_ms = options.tick_ms;

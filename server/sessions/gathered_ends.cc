@@ -49,7 +49,10 @@ std::optional<std::uint64_t> open_for(std::span<const DoubtedMember> doubted,
 }
 
 // Whether somebody may wait for what the session holds or waits for in this shard.
-bool has_locks(const locks::LockTables& tables, const locks::SessionRecord& session) {
+bool has_locks(const locks::LockCpu& locks, const sessions::ExpiryProposal& due) {
+  const locks::LockView view = locks.view(due.shard);
+  const locks::LockTables& tables = view.tables();
+  const locks::SessionRecord& session = tables.sessions[view.row(due.row)];
   bool any = session.hold_count != 0;
   locks::RequestRow row = session.request_oldest;
   for (std::uint32_t i = 0; !any && i < session.request_count; ++i) {
@@ -97,7 +100,7 @@ Tick GatheredEnds::look_again(const sessions::ExpiryProposal& due, Tick now) {
   if (environment_.groups.of_session) {
     environment_.groups.of_session(due.shard, due.session, groups_);
   }
-  if (groups_.empty() || has_locks(locks_.tables(), locks_.tables().sessions[due.row])) {
+  if (groups_.empty() || has_locks(locks_, due)) {
     return now;
   }
   std::uint64_t wait = 0;
@@ -141,9 +144,10 @@ void GatheredEnds::find_doubted(ShardId shard, std::uint32_t group, Tick now) {
   members_.clear();
   doubted_.clear();
   environment_.groups.members(group, members_);
-  const sessions::SessionClock& clock = locks_.clock();
+  const locks::LockView view = locks_.view(shard);
+  const locks::NodeClock& clock = locks_.clock();
   for (const SessionId session : members_) {
-    const locks::SessionRow row = locks::find_session(locks_.tables(), shard, session);
+    const locks::SessionRow row = view.outside(locks::find_session(view.tables(), shard, session));
     if (row.value == 0 || clock.dying(row)) {
       continue;
     }

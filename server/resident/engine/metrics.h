@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "server/resident/copy/follower.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/links/link_metrics.h"
@@ -24,6 +25,8 @@ class ResidentMetrics {
     memory_bytes_.set(static_cast<std::int64_t>(bytes));
   }
 
+  void show_copy(const Follower::Counts& counts);
+
   void on_growth() { growths_.add(1); }
 
  private:
@@ -35,9 +38,14 @@ class ResidentMetrics {
   Counter& growths_;
   Gauge& voting_;
   Gauge& forgotten_;
+  Gauge& ahead_;
+  Gauge& ahead_most_;
+  Counter& full_;
+  Counter& followed_;
   ResidentChannelMetrics channels_;
   std::array<Counter*, kIngressFaults> unsound_{};  // By IngressFault; of None there is none.
   ResidentRowCounts shown_;
+  Follower::Counts copy_shown_;
 };
 
 }  // namespace gcoord::server

@@ -12,6 +12,12 @@ namespace gcoord::server {
 
 namespace {
 
+// What a device judges commands by are bits of the rights that the gate grants.
+static_assert(kNeedsAcquire == security::bit_of(security::Right::LockAcquire));
+static_assert(kNeedsBreak == security::bit_of(security::Right::LockBreak));
+static_assert(kNeedsLead == security::bit_of(security::Right::ElectLead));
+static_assert(kNeedsGroup == security::bit_of(security::Right::GroupJoin));
+
 Status probe_ports(const NodeOptions& options) {
   GCOORD_TRY_STATUS(probe_listen("listen-client", options.listen_client));
   GCOORD_TRY_STATUS(probe_listen("listen-peer", options.listen_peer));

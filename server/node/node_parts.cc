@@ -6,7 +6,6 @@
 #include "server/platform/system_random.h"
 #include "server/platform/version.h"
 #include "server/resident/engine/shape.h"
-#include "server/resident/node/lock_ingress.h"
 #include "sessions/sweep_guard.h"
 
 #include <algorithm>
@@ -114,12 +113,6 @@ namespace {
 protocol::RequestLimits request_limits(const NodeOptions& options) {
   return {options.shards, ttl_ms_min(options), options.ttl_ms_max};
 }
-
-// What a device judges commands by are bits of the rights that the gate grants.
-static_assert(kNeedsAcquire == security::bit_of(security::Right::LockAcquire));
-static_assert(kNeedsBreak == security::bit_of(security::Right::LockBreak));
-static_assert(kNeedsLead == security::bit_of(security::Right::ElectLead));
-static_assert(kNeedsGroup == security::bit_of(security::Right::GroupJoin));
 
 }  // namespace
 

@@ -105,7 +105,7 @@ class RandomWorld {
       return release_of(shard, hash, session, sequence, acked);
     }
     if (kind < 88) {
-      return office_of(shard, hash, session, sequence, acked);
+      return office_of(release_of(shard, hash, session, sequence, acked), hash);
     }
     if (kind < 92) {
       return make_cancel_wait(session, sequence, below(2) == 0);
@@ -216,12 +216,7 @@ class RandomWorld {
   }
 
   // The holder's note, or its lock for another; mostly by who holds it.
-  LockCommand office_of(ShardId shard,
-                        NameHash hash,
-                        SessionId session,
-                        RequestSequence sequence,
-                        RequestSequence acked) {
-    const LockCommand release = release_of(shard, hash, session, sequence, acked);
+  LockCommand office_of(const LockCommand& release, NameHash hash) {
     const ReleaseFields fields{.session = release.session,
                                .sequence = release.sequence,
                                .acked_below = release.acked_below,

@@ -130,7 +130,8 @@ class GatheredEndsTest : public ThreeNodesTest {
   std::uint64_t epoch() const { return view().epoch; }
 
   membership::GroupView view() const {
-    return leader_.service->group_machine().groups().view(LockBench::shard_of_name(kName), hash_name(kName));
+    return leader_.service->group_machine().groups().view(LockBench::shard_of_name(kName),
+                                                          hash_name(kName));
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -18,6 +19,10 @@ constexpr std::uint32_t kIdleLooks = 1000;
 
 // Of them so many in a row before another thread may have the processor.
 constexpr std::uint32_t kLooksInARow = 16;
+
+// More than so many events at once, of all lanes of a thread, are worth its waking up: some tens of
+// microseconds of work.
+constexpr std::uint32_t kWorthWaking = 24;
 
 }  // namespace
 
@@ -97,11 +102,20 @@ ShortMutex::Held Followers::hold(std::uint32_t lane) const {
 std::uint32_t Followers::help(std::uint32_t lane, std::uint32_t most) const {
   Member& member = *members_[lane / lanes_each_];
   const ShortMutex::Held held = ShortMutex::Held::of_free(member.mutex);
-  return held.has() ? member.follower.follow(lane, most) : 0;
+  const std::uint32_t done = held.has() ? member.follower.follow(lane, most) : 0;
+  member.helped += done;
+  return done;
 }
 
-void Followers::wake(std::uint32_t lane) const {
-  Member& member = *members_[lane / lanes_each_];
+void Followers::wake_helped() const {
+  for (const auto& member : members_) {
+    if (std::exchange(member->helped, 0) >= kWorthWaking) {
+      wake(*member);
+    }
+  }
+}
+
+void Followers::wake(Member& member) {
   if (!member.asleep.load(std::memory_order_relaxed)) {
     return;
   }

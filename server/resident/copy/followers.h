@@ -61,8 +61,8 @@ class Followers {
   // Does the work of the lane's thread by so many events, if that does not hold it; by how many.
   std::uint32_t help(std::uint32_t lane, std::uint32_t most) const;
 
-  // The lane has much to do: its thread wakes up.
-  void wake(std::uint32_t lane) const;
+  // Wakes the threads whose work help() did much of since the last call.
+  void wake_helped() const;
 
   void set_time(Tick now) const;
 
@@ -84,6 +84,7 @@ class Followers {
     Follower::Lanes lanes;
     mutable ShortMutex mutex;              // Of the follower.
     std::atomic<std::uint32_t> wanted{0};  // By the loop: the thread lets it have the mutex first.
+    std::uint32_t helped = 0;              // Events, of all its lanes; the loop's.
     std::mutex sleep_mutex;
     std::condition_variable wakes;
     std::atomic<bool> asleep{false};  // Written under sleep_mutex.
@@ -92,6 +93,7 @@ class Followers {
 
   void run(Member& member);
   void sleep(Member& member);
+  static void wake(Member& member);
 
   std::uint32_t lanes_each_;
   std::vector<std::unique_ptr<Member>> members_;

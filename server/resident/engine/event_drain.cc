@@ -16,8 +16,9 @@ constexpr std::uint32_t kToldPerTurn = 4096;
 // Of that, from one lane.
 constexpr std::uint32_t kToldPerLane = 256;
 
-// More than that in a lane at once is worth a thread's waking up.
-constexpr std::uint32_t kWorthWaking = 24;
+// What all lanes together may have in their rings, where that is less than kCopyRingEvents each: of
+// a million shards in 256 lanes their memory would be a hundred megabytes.
+constexpr std::uint32_t kAheadEvents = 1u << 16;
 
 }  // namespace
 
@@ -34,9 +35,10 @@ EventDrain::EventDrain(const Environment& environment)
   const TurnShape& shape = env_.node.options().shape;
   followers_ = std::make_unique<Followers>(
       Follower::Environment{env_.node, *copy.tables, check_.shape()},
-      Followers::Options{.lane_count = shape.stripe_count,
-                         .lanes_each = copy.part_shards / stripe_rows(shape),
-                         .ring_events = copy.ring_events});
+      Followers::Options{
+          .lane_count = shape.stripe_count,
+          .lanes_each = copy.part_shards / stripe_rows(shape),
+          .ring_events = std::min(copy.ring_events, kAheadEvents / shape.stripe_count)});
 }
 
 Result<std::size_t> EventDrain::drain() {
@@ -64,6 +66,9 @@ Result<std::size_t> EventDrain::drain() {
       left -= heard;
     }
     next_lane_ = (next_lane_ + 1) % lanes;
+  }
+  if (followers_ != nullptr) {
+    followers_->wake_helped();
   }
   return told + (env_.rows.follow() ? 1 : 0);
 }
@@ -123,7 +128,6 @@ Result<std::uint32_t> EventDrain::drain_followed(std::uint32_t lane, std::uint32
     most += kCopyRingEvents;
   }
   std::uint32_t told = 0;
-  std::uint32_t helped = 0;
   while (told < most) {
     if (const Status* const failure = followers_->failure()) {
       return *failure;
@@ -133,14 +137,9 @@ Result<std::uint32_t> EventDrain::drain_followed(std::uint32_t lane, std::uint32
       ++told;
       continue;
     }
-    const std::uint32_t more = followers_->help(lane, most - told);
-    helped += more;
-    if (more == 0) {
+    if (followers_->help(lane, most - told) == 0) {
       break;
     }
-  }
-  if (helped >= kWorthWaking) {
-    followers_->wake(lane);
   }
   if (told != 0) {
     probe_.heard(lane, env_.now_ms());

@@ -128,8 +128,8 @@ class Rounds {
   LockCommand command(Hosts::Host& host, ShardId shard) {
     const SessionId session{1 + below(5)};
     const std::uint32_t number = below(3);
-    name_ = "job/" + std::to_string(shard.value) + "/" + std::to_string(number);
-    name_.append(number == 2 ? 70 : 0, 'x');  // In pieces.
+    const std::string long_tail(number == 2 ? 70 : 0, 'x');  // In pieces.
+    name_ = name_in(shard, "job/" + std::to_string(number) + long_tail);
     const std::uint32_t kind = below(20);
     sequence_ += 1;
     const auto held = host.service.locks.get(shard, hash_name(name_));

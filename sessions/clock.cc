@@ -4,6 +4,7 @@
 #include "common/random.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::sessions {
 namespace {
@@ -39,11 +40,15 @@ constexpr bool passes_none(std::uint32_t /*block*/) {
 
 }  // namespace
 
-SessionClock::SessionClock(const SessionClockOptions& options) : options_(options) {
+SessionClock::SessionClock(const SessionClockOptions& options)
+    : SessionClock(options,
+                   std::make_shared<OverSessions>(
+                       OverSessionsOptions{.remembered_max = options.expired_remembered_max,
+                                           .index_seed = options.index_seed})) {}
+
+SessionClock::SessionClock(const SessionClockOptions& options, std::shared_ptr<OverSessions> over)
+    : options_(options), over_(std::move(over)) {
   GCOORD_ASSERT(options.tick_ms > 0);
-  GCOORD_ASSERT(options.expired_remembered_max > 0);
-  expired_ring_.resize(options.expired_remembered_max);
-  expired_index_.reserve(options.expired_remembered_max);
   reserve(1);
   deadline_[0] = kTickNever;  // Row 0 is never registered, but stands in the scan's first block.
 }
@@ -171,7 +176,7 @@ void SessionClock::on_broken(SessionRow row, std::int32_t change) {
 void SessionClock::on_removed(SessionRow row, bool over) {
   GCOORD_ASSERT(rows_[row.value].present);
   if (over) {
-    remember_expired(rows_[row.value].session);
+    over_->remember(rows_[row.value].session);
   }
   unlink(row);
   rows_[row.value] = SessionCell{};
@@ -201,15 +206,17 @@ RenewOutcome SessionClock::renew(SessionId session, Tick now) {
   return renew_session(columns(), session, now);
 }
 
+// A memory that is shared has another lock than the columns.
 SessionColumns SessionClock::columns() {
+  const OverSessions::View over = over_->shared() ? OverSessions::View{} : over_->view();
   return {.deadline = deadline_.data(),
           .heard = heard_.data(),
           .cells = rows_.data(),
           .row_end = row_end_,
           .first_of_session = first_of_session_.view(),
-          .over_ring = expired_ring_.data(),
-          .over_capacity = static_cast<std::uint32_t>(expired_ring_.size()),
-          .over_index = expired_index_.view(),
+          .over_ring = over.ring,
+          .over_capacity = over.capacity,
+          .over_index = over.index,
           .index_seed = options_.index_seed,
           .tick_ms = options_.tick_ms};
 }
@@ -385,34 +392,13 @@ std::vector<Registration> SessionClock::registrations_of(SessionId session) cons
   return registrations;
 }
 
-bool SessionClock::remembers_expired(SessionId session) const {
-  return expired_index_.view().find(session_hash(session), [this, session](std::uint32_t row) {
-    return expired_ring_[row - 1] == session;
-  }) != 0;
-}
-
-// Its position stays empty until it is used again.
-void SessionClock::forget_expired(SessionId session) {
-  const std::uint32_t hash = session_hash(session);
-  const std::uint32_t row = expired_index_.view().find(
-      hash, [this, session](std::uint32_t each) { return expired_ring_[each - 1] == session; });
-  if (row != 0) {
-    expired_index_.view().erase(hash, row);
-    expired_ring_[row - 1] = SessionId{};
+bool SessionClock::is_ending(SessionId session) const {
+  for (SessionRow row = find_first(session); row.value != 0; row = rows_[row.value].next) {
+    if (rows_[row.value].dying || rows_[row.value].proposed) {
+      return true;
+    }
   }
-}
-
-void SessionClock::remember_expired(SessionId session) {
-  if (remembers_expired(session)) {
-    return;
-  }
-  const auto position = static_cast<std::uint32_t>(expired_count_ % expired_ring_.size());
-  if (expired_count_ >= expired_ring_.size() && expired_ring_[position] != SessionId{}) {
-    expired_index_.view().erase(session_hash(expired_ring_[position]), position + 1);
-  }
-  expired_ring_[position] = session;
-  expired_index_.view().insert(session_hash(session), position + 1);
-  ++expired_count_;
+  return false;
 }
 
 }  // namespace gcoord::sessions

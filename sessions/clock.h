@@ -22,9 +22,11 @@
 #include "common/tables/mapped_column.h"
 #include "sessions/columns.h"
 #include "sessions/lowered_slices.h"
+#include "sessions/over_sessions.h"
 #include "sessions/record.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -85,6 +87,10 @@ class SessionClock {
  public:
   explicit SessionClock(const SessionClockOptions& options);
 
+  // One of several clocks, each of which has some of a session's registrations. What is over they
+  // remember together; renew() does not look there, since whoever renews in all of them has.
+  SessionClock(const SessionClockOptions& options, std::shared_ptr<OverSessions> over);
+
   // Makes room for session rows 1 to row_capacity; never shrinks.
   void reserve(std::uint32_t row_capacity);
 
@@ -98,16 +104,13 @@ class SessionClock {
   // So many of its holds were broken more than it was told of.
   void on_broken(SessionRow row, std::int32_t change);
 
-  // Of a session that came here after it was over (remembers_expired()): due as if it had never
+  // Of a session that came here after it was over (over()): due as if it had never
   // been heard of, here and wherever the shard is led later.
   void on_come_too_late(SessionRow row, Tick now);
 
-  // Whether a session is over, as far as is remembered.
-  bool remembers_expired(SessionId session) const;
-
-  // A session of this id, which its client chose, began anew: the end of the one before says
-  // nothing of it.
-  void forget_expired(SessionId session);
+  // What is remembered of sessions that are over. One whose id its client chose may begin anew: the
+  // end of the one before says nothing of it then, and it is to be forgotten.
+  OverSessions& over() { return *over_; }
 
   // How many those are.
   std::uint32_t broken_count(SessionRow row) const { return rows_[row.value].broken_count; }
@@ -123,6 +126,10 @@ class SessionClock {
   // A keep-alive of one session, or of many in one message; outcomes may be empty or of equal size.
   RenewOutcome renew(SessionId session, Tick now);
   void renew_all(std::span<const SessionId> sessions, Tick now, std::span<RenewOutcome> outcomes);
+
+  // Whether a registration of the session keeps all of them from being renewed: its end was decided
+  // or proposed.
+  bool is_ending(SessionId session) const;
 
   // Writes up to out.size() expiries that are due and marks them proposed; returns how many. One
   // pass over the deadline column, from where the last pass stopped; none before next_deadline().
@@ -197,7 +204,6 @@ class SessionClock {
   SessionRow find_first(SessionId session) const;
   void link(SessionRow row);
   void unlink(SessionRow row);
-  void remember_expired(SessionId session);
   template <typename Passes, typename Take>
   std::size_t scan(Tick now,
                    std::span<ExpiryProposal> out,
@@ -213,9 +219,7 @@ class SessionClock {
   MappedColumn<SessionCell> rows_;
   std::uint32_t row_end_ = 1;  // One past the last row ever registered: what a pass looks at.
   GrowingIndex first_of_session_;
-  std::vector<SessionId> expired_ring_;  // Position is the row of its index, less one.
-  GrowingIndex expired_index_;
-  std::uint64_t expired_count_ = 0;
+  std::shared_ptr<OverSessions> over_;
   std::uint32_t registration_count_ = 0;
   LoweredSlices lowered_;
   Tick due_bound_ = kTickNever;

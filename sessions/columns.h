@@ -70,7 +70,8 @@ struct SessionColumns {
   SessionCell* cells = nullptr;
   std::uint32_t row_end = 1;
   MovingIndex first_of_session;
-  // Sessions that are over; a row of the index is a place of the ring, from 1.
+  // Sessions that are over; a row of the index is a place of the ring, from 1. Without a ring
+  // somebody else has looked there.
   const SessionId* over_ring = nullptr;
   std::uint32_t over_capacity = 0;
   MovingIndex over_index;
@@ -118,7 +119,8 @@ GCOORD_HD inline RenewOutcome renew_session(const SessionColumns& columns,
                                             Tick now) {
   RenewOutcome outcome;
   const std::uint32_t hash = session_clock_hash(session, columns.index_seed);
-  if (columns.over_index.find(hash, IsOver{columns.over_ring, session}) != 0) {
+  if (columns.over_capacity != 0 &&
+      columns.over_index.find(hash, IsOver{columns.over_ring, session}) != 0) {
     outcome.code = RenewCode::Lost;
     return outcome;
   }

@@ -1,50 +1,19 @@
 #include "locks/cpu/lock_cpu.h"
 
-#include "locks/commands/ends.h"
-#include "locks/cpu/move_settle.h"
-#include "locks/snapshot/snapshot.h"
-#include "locks/state/apply.h"
-#include "locks/state/session_prefetch.h"
+#include "common/assert.h"
 
 #include <algorithm>
 
 namespace gcoord::locks {
 
-LockCpu::LockCpu(const LockOptions& options)
-    : options_(options),
-      pools_({.shard_count = options.shard_count,
-              .index_seed = options.index_seed,
-              .group_answers_apart = options.group_answers_apart}),
-      times_(pools_.tables(), options.clock, pools_.shard_bits()) {
-  const std::uint32_t rows = std::max(options.rows_initial, 1u);
-  reserve({.locks = rows, .sessions = rows, .requests = rows, .name_blocks = rows});
-}
-
-void LockCpu::reserve(const LockDemand& demand) {
-  if (pools_.reserve(demand)) {
-    clock().reserve(tables().sessions.capacity);
-  }
-}
+LockCpu::LockCpu(const LockOptions& options) : shard_count_(options.shard_count), parts_(options) {}
 
 LockReply LockCpu::apply(
     ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events) {
-  if (command.kind == LockCommandKind::ExpireSessions) {
-    EndsPrefetch ahead{tables(), clock().columns(), shard, command};
-    return apply_ends(command, events, [&](const LockCommand& end, std::uint32_t i) {
-      ahead.before(i);
-      return apply(shard, index, end, now, events);
-    });
-  }
-  reserve(demand_of(command));
-  const LockTimes::Expected expected = times_.before(shard, command);
-  const std::uint64_t others = lock_count_ - tables().shard(shard).lock_count;
-  const LockReply reply = locks::apply(tables(), shard, index, command, events);
-  lock_count_ = others + tables().shard(shard).lock_count;
-  if (command.kind == LockCommandKind::MoveOut || command.kind == LockCommandKind::MoveIn) {
-    shards_of_moves_.insert(shard.value);
-  }
-  unknown_command_count_ += reply.code == LockCode::UnknownCommand ? 1 : 0;
-  times_.after({shard, command, reply}, expected, now);
+  const auto part = parts_.of(shard);
+  const LockReply reply = part->apply({shard, index, now}, command, events);
+  parts_.note_applied(part, shard, index);
+  parts_.note_counts(part);
   return reply;
 }
 
@@ -60,100 +29,200 @@ LockReply LockCpu::apply_bytes(
 }
 
 void LockCpu::keep_group_reply(const GroupAnswer& answer) {
-  const SessionRow session = find_session(tables(), answer.shard, answer.session);
-  GCOORD_ASSERT(session.value != 0);
-  const RequestRow row = find_request(tables(), tables().sessions[session], answer.sequence);
-  GCOORD_ASSERT(row.value != 0 && tables().requests[row].code == LockCode::GroupTaken);
-  tables().requests[row].token = answer.token;
-  tables().requests[row].holder = answer.holder;
+  parts_.of(answer.shard)->keep_group_reply(answer);
 }
 
 bool LockCpu::lives(ShardId shard, SessionId session) const {
-  const SessionRow row = find_session(tables(), shard, session);
-  return row.value != 0 && tables().sessions[row].phase == SessionPhase::Live;
-}
-
-bool LockCpu::remembers(ShardId shard, const LockCommand& command) const {
-  const SessionRow row = find_session(tables(), shard, command.session);
-  return row.value != 0 &&
-         find_request(tables(), tables().sessions[row], command.sequence).value != 0;
+  return parts_.of(shard)->lives(shard, session);
 }
 
 LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const {
-  const bool registers =
-      command.kind == LockCommandKind::RegisterSession || (command.flags & kAcquireRegister) != 0;
-  const bool sessions_full = tables().sessions.used() >= options_.limits.sessions_max;
-  if (registers && sessions_full && !registered(shard, command.session)) {
-    return LockLimit::Sessions;
-  }
-  if (command.kind == LockCommandKind::GroupRequest) {
-    const bool full = tables().requests.used() >= options_.limits.requests_max;
-    return full && !remembers(shard, command) ? LockLimit::Requests : LockLimit::None;
-  }
-  if (command.kind != LockCommandKind::Acquire) {
-    return LockLimit::None;
-  }
-  const bool held = find_lock(tables(), shard, command.name_hash).value != 0;
-  const bool waits = held && (command.flags & kAcquireWait) != 0;
-  LockLimit limit = LockLimit::None;
-  const bool takes_row = !held || (command.hold_flags & kHoldShared) != 0;
-  if (takes_row && tables().locks.used() >= options_.limits.locks_max) {
-    limit = LockLimit::Locks;
-  } else if (waits && pools_.waiter_count() >= options_.limits.waiters_max) {
-    limit = LockLimit::Waiters;
-  } else if (tables().requests.used() >= options_.limits.requests_max) {
-    limit = LockLimit::Requests;
-  }
-  // Looked at last, because hardly ever is anything full.
-  return limit != LockLimit::None && remembers(shard, command) ? LockLimit::None : limit;
+  return parts_.of(shard)->would_exceed(shard, command, parts_.counts());
 }
 
+// --- Reads
+
+TokenVerdict LockCpu::check(const TokenCheck& request) const {
+  return parts_.of(request.shard)->check(request);
+}
+
+std::optional<HeldLock> LockCpu::seen_from_outside(std::uint32_t number,
+                                                   std::optional<HeldLock> lock) const {
+  if (lock.has_value()) {
+    lock->holder_row = parts_.outside(number, lock->holder_row);
+  }
+  return lock;
+}
+
+std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
+  const auto part = parts_.of(shard);
+  return seen_from_outside(part.number(), part->get(shard, name));
+}
+
+LockRow LockCpu::row_last() const {
+  LockRow last;
+  for (std::uint32_t number = 0; number < parts_.count(); ++number) {
+    last = std::max(last, parts_.outside(number, parts_.at(number)->row_last()));
+  }
+  return last;
+}
+
+std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
+                                           NameHash name,
+                                           std::uint32_t first_place,
+                                           std::size_t limit) const {
+  return parts_.of(shard)->waiters(shard, name, {first_place, limit});
+}
+
+bool LockCpu::registered(ShardId shard, SessionId session) const {
+  return parts_.of(shard)->registered(shard, session);
+}
+
+bool LockCpu::knows_request(ShardId shard, SessionId session, RequestSequence sequence) const {
+  return parts_.of(shard)->knows_request(shard, session, sequence);
+}
+
+bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
+  return parts_.of(shard)->stands_in_line(shard, acquire);
+}
+
+std::optional<NameResidence> LockCpu::residence(ShardId shard, NameHash name) const {
+  return parts_.of(shard)->moved().residence(shard, name);
+}
+
+std::vector<DepartedLock> LockCpu::departed(ShardId shard) const {
+  return parts_.of(shard)->moved().departed(shard);
+}
+
+std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard, NameHash name) const {
+  return parts_.of(shard)->moved().unclaimed(shard, name);
+}
+
+std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard) const {
+  return parts_.of(shard)->moved().unclaimed(shard);
+}
+
+bool LockCpu::still_unclaimed(ShardId shard, const OrphanedWait& place) const {
+  return parts_.of(shard)->moved().still_unclaimed(shard, place);
+}
+
+std::vector<LostLock> LockCpu::losses(SessionId session) const {
+  std::vector<LostLock> lost;
+  for (std::uint32_t number = 0; number < parts_.count(); ++number) {
+    parts_.at(number)->add_losses(session, lost);
+  }
+  return lost;
+}
+
+LockShardRow LockCpu::shard(ShardId shard) const {
+  return parts_.of(shard)->shard(shard);
+}
+
+std::uint64_t LockCpu::state_hash(ShardId shard) const {
+  return parts_.of(shard)->state_hash(shard);
+}
+
+SessionRow LockCpu::session_row_last() const {
+  SessionRow last;
+  for (std::uint32_t number = 0; number < parts_.count(); ++number) {
+    const SessionRow fresh{parts_.at(number)->tables().sessions.window->fresh};
+    last = std::max(last, parts_.outside(number, fresh));
+  }
+  return last;
+}
+
+SessionRecord LockCpu::session(SessionRow row) const {
+  const auto part = parts_.of_row(row);
+  const auto& sessions = part->tables().sessions;
+  const SessionRow inside = parts_.inside(row);
+  return inside.value <= sessions.window->fresh ? sessions[inside] : SessionRecord{};
+}
+
+const LockTables& LockCpu::tables() const {
+  GCOORD_ASSERT(parts_.only() != nullptr);
+  return parts_.only()->tables();
+}
+
+LockStill::LockStill(const LockCpu& locks) {
+  const LockParts& parts = locks.parts_;
+  for (std::uint32_t number = 0; parts.only() == nullptr && number < parts.count(); ++number) {
+    parts_.push_back(parts.at(number));
+  }
+}
+
+// --- Whole states
+
 std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
-  return write_snapshot(tables(), shard);
+  return parts_.of(shard)->serialize(shard);
 }
 
 Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now) {
-  drop(shard);
-  GCOORD_TRY(const LockSnapshot snapshot, parse_snapshot(bytes));
-  reserve(demand_of(snapshot));
-  install_snapshot(tables(), shard, snapshot);
-  times_.on_restored(shard, now);
-  lock_count_ += tables().shard(shard).lock_count;
-  if (MovedLocks(tables()).kept(shard).sessions != 0) {
-    shards_of_moves_.insert(shard.value);
-  }
-  return {};
+  const auto part = parts_.of(shard);
+  const Status status = part->deserialize(shard, bytes, now);
+  parts_.note_applied(part, shard, LogIndex{});
+  parts_.note_counts(part);
+  return status;
 }
 
 void LockCpu::drop(ShardId shard) {
-  times_.drop(shard);
-  lock_count_ -= tables().shard(shard).lock_count;
-  drop_shard(tables(), shard);
-  shards_of_moves_.erase(shard.value);
+  const auto part = parts_.of(shard);
+  part->drop(shard);
+  parts_.note_applied(part, shard, LogIndex{});
+  parts_.note_counts(part);
 }
 
 void LockCpu::settle_move(ShardId shard, const MoveFix& fix) {
-  reserve(demand_of(fix));
-  const std::uint64_t others = lock_count_ - tables().shard(shard).lock_count;
-  locks::settle_move(tables(), shard, fix);
-  lock_count_ = others + tables().shard(shard).lock_count;
-  shards_of_moves_.insert(shard.value);
+  const auto part = parts_.of(shard);
+  part->settle_move(shard, fix);
+  parts_.note_counts(part);
 }
 
-LockOccupancy LockCpu::occupancy() const {
-  LockOccupancy all{.locks = lock_count_, .sessions = usage().sessions};
-  for (const std::uint32_t moves : shards_of_moves_) {
-    const KeptRows kept = MovedLocks(tables()).kept(ShardId{moves});
-    all.locks -= kept.locks;
-    all.sessions -= kept.sessions;
+// --- Leadership
+
+void LockCpu::on_became_leader(ShardId shard, Tick now, std::uint64_t election_ticks) {
+  parts_.of(shard)->on_became_leader(shard, now, election_ticks);
+}
+
+void LockCpu::on_lost_leadership(ShardId shard) {
+  parts_.of(shard)->on_lost_leadership(shard);
+}
+
+// --- What there is
+
+LockUsage LockCpu::usage() const {
+  LockUsage all;
+  for (std::uint32_t number = 0; number < parts_.count(); ++number) {
+    const LockUsage one = parts_.at(number)->usage();
+    all.locks += one.locks;
+    all.waiters += one.waiters;
+    all.sessions += one.sessions;
+    all.requests += one.requests;
+    all.name_blocks += one.name_blocks;
+    all.memory_bytes += one.memory_bytes;
   }
   return all;
 }
 
-LockOccupancy LockCpu::occupancy(ShardId of) const {
-  const KeptRows kept = MovedLocks(tables()).kept(of);
-  return {.locks = shard(of).lock_count - kept.locks,
-          .sessions = shard(of).session_count - kept.sessions};
+LockOccupancy LockCpu::occupancy() const {
+  LockOccupancy all;
+  for (std::uint32_t number = 0; number < parts_.count(); ++number) {
+    const LockOccupancy one = parts_.at(number)->occupancy();
+    all.locks += one.locks;
+    all.sessions += one.sessions;
+  }
+  return all;
+}
+
+std::uint64_t LockCpu::unknown_command_count() const {
+  std::uint64_t count = 0;
+  for (std::uint32_t number = 0; number < parts_.count(); ++number) {
+    count += parts_.at(number)->unknown_command_count();
+  }
+  return count;
+}
+
+LockOccupancy LockCpu::occupancy(ShardId shard) const {
+  return parts_.of(shard)->occupancy(shard);
 }
 
 }  // namespace gcoord::locks

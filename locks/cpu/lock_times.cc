@@ -16,10 +16,12 @@ constexpr std::uint32_t kWordBits = 64;
 
 }  // namespace
 
-LockTimes::LockTimes(const LockTables& tables,
-                     const sessions::SessionClockOptions& options,
-                     std::uint64_t* led)
-    : tables_(tables), led_(led), clock_(options), delays_(options.tick_ms) {}
+LockTimes::LockTimes(const LockTables& tables, const Options& options, std::uint64_t* led)
+    : tables_(tables),
+      led_(led),
+      clock_(options.over == nullptr ? sessions::SessionClock(options.clock)
+                                     : sessions::SessionClock(options.clock, options.over)),
+      delays_(options.clock.tick_ms) {}
 
 LockTimes::Expected LockTimes::before(ShardId shard, const LockCommand& command) const {
   Expected expected;
@@ -111,7 +113,7 @@ void LockTimes::follow_newcomers(const std::vector<SessionId>& sessions, ShardId
     if (row.value != 0) {
       register_with_clock(row, now);
       // It ended while its lock was between the shards.
-      if (clock_.remembers_expired(session)) {
+      if (clock_.over().remembers(session)) {
         clock_.on_come_too_late(row, now);
       }
     }
@@ -148,8 +150,8 @@ void LockTimes::follow_began(SessionRow row, Tick now) {
   const SessionId session = tables_.sessions[row].session;
   register_with_clock(row, now);
   if (session.value < sessions::kChosenSessionEnd) {
-    clock_.forget_expired(session);
-  } else if (clock_.remembers_expired(session)) {
+    clock_.over().forget(session);
+  } else if (clock_.over().remembers(session)) {
     clock_.on_come_too_late(row, now);
   }
 }

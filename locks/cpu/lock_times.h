@@ -14,16 +14,21 @@
 #include "sessions/clock.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace gcoord::locks {
 
 class LockTimes {
  public:
+  struct Options {
+    sessions::SessionClockOptions clock;
+    // What all parts of the node remember together (part.h); nullptr: there are no others.
+    std::shared_ptr<sessions::OverSessions> over;
+  };
+
   // led: a bit per shard, all zero. Both it and the tables outlive this.
-  LockTimes(const LockTables& tables,
-            const sessions::SessionClockOptions& options,
-            std::uint64_t* led);
+  LockTimes(const LockTables& tables, const Options& options, std::uint64_t* led);
 
   // Sessions whose holds a break may end, with the tokens of these.
   struct BreakTarget {

@@ -3,6 +3,7 @@
 #include "common/crc32c.h"
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
+#include "server/interfaces/lock_command.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
 
@@ -78,12 +79,8 @@ void AuditMachine::note_ends(const AppliedEntry& entry) {
   if (!may_end_sessions(entry)) {
     return;
   }
-  locks::LockCommand command{.kind = LockCommandKind::Unknown};
-  if (entry.command != nullptr) {
-    command = *entry.command;
-  } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
-    command = decoded.value();
-  }
+  const locks::LockCommand command =
+      lock_command_of(entry).value_or(locks::LockCommand{.kind = LockCommandKind::Unknown});
   if (command.kind == LockCommandKind::ExpireSessions) {
     const std::uint32_t count = locks::ends_count(command);
     for (std::uint32_t k = 0; k < count; ++k) {

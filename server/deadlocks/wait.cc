@@ -91,7 +91,8 @@ std::optional<DeadlockWait> describe_wait(const locks::LockCpu& locks,
                                           ShardId shard,
                                           SessionId session,
                                           RequestSequence sequence) {
-  const LockTables& tables = locks.tables();
+  const locks::LockView view = locks.view(shard);
+  const LockTables& tables = view.tables();
   const locks::RequestRow row = waiting_row(tables, shard, session, sequence);
   if (row.value == 0) {
     return std::nullopt;
@@ -110,11 +111,12 @@ std::optional<DeadlockWait> describe_wait(const locks::LockCpu& locks,
 }
 
 bool still_waits(const locks::LockCpu& locks, DeadlockWait& wait) {
+  const locks::LockView view = locks.view(wait.shard);
   const auto now = describe_wait(locks, wait.shard, wait.session, wait.sequence);
   if (!now.has_value() || now->enqueued_at != wait.enqueued_at) {
     return false;
   }
-  const LockTables& tables = locks.tables();
+  const LockTables& tables = view.tables();
   const auto row = waiting_row(tables, wait.shard, wait.session, wait.sequence);
   std::array<char, locks::kNameBytesMax> bytes{};
   const auto& lock = tables.locks[tables.requests[row].lock];
@@ -129,7 +131,7 @@ bool still_waits(const locks::LockCpu& locks, DeadlockWait& wait) {
 bool holds_anything(const locks::LockCpu& locks, SessionId session) {
   const auto registrations = locks.clock().registrations_of(session);
   return std::ranges::any_of(registrations, [&](const sessions::Registration& each) {
-    return locks.tables().sessions[each.row].hold_count != 0;
+    return locks.session(each.row).hold_count != 0;
   });
 }
 

@@ -284,7 +284,7 @@ void DeadlockWatch::on_question(NodeId from, ByteReader& reader) {
     question.outstanding.insert(question.waits.back().shard.value);
   }
   const bool led = std::ranges::all_of(question.waits, [&](const DeadlockWait& wait) {
-    return wait.shard.value < locks_.tables().shard_count && environment_.leads(wait.shard);
+    return wait.shard.value < locks_.shard_count() && environment_.leads(wait.shard);
   });
   if (!reader.ok() || question.waits.empty() || questions_.size() >= kDeadlockCasesMax) {
     return drop();
@@ -393,7 +393,7 @@ void DeadlockWatch::on_break(ByteReader& reader) {
   static_cast<void>(reader.integer<std::uint64_t>());
   const DeadlockWait victim = read_wait(reader);
   const std::string text{reader.text(kDeadlockTextMax)};
-  if (!reader.complete() || victim.shard.value >= locks_.tables().shard_count ||
+  if (!reader.complete() || victim.shard.value >= locks_.shard_count() ||
       victim.session.value == 0 || victim.sequence.value == 0 || victim.enqueued_at.value == 0) {
     return drop();
   }

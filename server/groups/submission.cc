@@ -31,7 +31,8 @@ void submit_group_request(const GroupEnvironment& environment,
   if (const ErrorCode unready = environment.unready(); unready != ErrorCode::None) {
     return environment.replies.refuse(request, unready);
   }
-  if (submission.full && !environment.machine.locks().remembers(shard, command)) {
+  if (submission.full &&
+      !environment.machine.locks().knows_request(shard, command.session, command.sequence)) {
     return environment.replies.refuse(request, ErrorCode::GroupsExhausted);
   }
   environment.submit(request, shard, command);

@@ -10,7 +10,9 @@
 #include "locks/cpu/lock_cpu.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -39,11 +41,20 @@ class ApplyObserver {
 
   bool on() const { return on_; }
 
+  // Who is told of every change of it, right behind it.
+  void set_listener(std::function<void(bool on)> listener) { listener_ = std::move(listener); }
+
  protected:
-  void set_on(bool on) { on_ = on; }
+  void set_on(bool on) {
+    on_ = on;
+    if (listener_) {
+      listener_(on);
+    }
+  }
 
  private:
   bool on_ = false;
+  std::function<void(bool)> listener_;
 };
 
 // Where a command is applied.

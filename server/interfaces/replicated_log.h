@@ -172,6 +172,11 @@ class ReplicatedLog {
   // By what way the shards' messages reach a peer, and why, if not by the peer's `transport`; empty
   // otherwise.
   virtual std::string shard_channel(NodeId) const { return {}; }
+
+  // Whether somebody observes each entry as it is applied (apply_observer.h) from now on. When this
+  // returns, no entry is in the lock tables that was not told yet, but for those that are below the
+  // index which the tables say.
+  virtual void on_observed(bool /*observed*/) {}
 };
 
 }  // namespace gcoord::server

@@ -101,13 +101,14 @@ protocol::ErrorCode error_of(LockCode code) {
 }
 
 protocol::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check) {
+  const locks::LockView view = tables.view(check.shard);
   switch (tables.check(check)) {
     case locks::TokenVerdict::Valid:
       return protocol::CheckVerdict::Valid;
     case locks::TokenVerdict::Stale:
       return protocol::CheckVerdict::Stale;
     case locks::TokenVerdict::Broken:
-      return locks::find_lock(tables.tables(), check.shard, check.name_hash).value != 0
+      return locks::find_lock(view.tables(), check.shard, check.name_hash).value != 0
                  ? protocol::CheckVerdict::Stale
                  : protocol::CheckVerdict::Free;
     case locks::TokenVerdict::Free:

@@ -12,6 +12,7 @@
 #include "consensus/step/outbox.h"
 #include "consensus/step/shard_table.h"
 #include "locks/commands/command.h"
+#include "locks/commands/reply.h"
 #include "server/interfaces/witness_mark.h"
 
 #include <cstddef>
@@ -20,6 +21,13 @@
 #include <vector>
 
 namespace gcoord::server {
+
+// What a lock command did that the tables have already (server/resident/copy).
+struct AppliedOutcome {
+  locks::LockReply reply;
+  std::span<const locks::LockEvent> events;
+  std::uint64_t state_hash = 0;  // Of the shard's locks after it.
+};
 
 // One decided entry, told in log order per shard and exactly once per life of the process (a
 // restarted node tells again what its checkpoint does not cover).
@@ -34,6 +42,9 @@ struct AppliedEntry {
   // log has it at hand; nullptr: decode the payload. Whoever changes the payload sets it to
   // nullptr. Beside a leaf the payload may then be the record's header alone.
   const locks::LockCommand* command = nullptr;
+  // Where a command was applied to the lock tables already: what it did. They may have later
+  // entries of the shard by now, too. nullptr: whoever owns the tables applies it now.
+  const AppliedOutcome* outcome = nullptr;
   // What history keeps of the entry where the log holds something else than the payload: that of a
   // device (locks/commands/entry.h). Empty: the payload (ledger_service.h).
   std::span<const std::byte> leaf;

@@ -7,10 +7,11 @@
 namespace gcoord::server {
 
 SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
-  const locks::LockTables& tables = locks.tables();
   SessionLoad load;
   for (const sessions::Registration& each : locks.clock().registrations_of(session)) {
-    const locks::SessionRecord& record = tables.sessions[each.row];
+    const locks::LockView view = locks.view(each.shard);
+    const locks::LockTables& tables = view.tables();
+    const locks::SessionRecord& record = tables.sessions[view.row(each.row)];
     load.known = load.known || record.phase == locks::SessionPhase::Live;
     // Less what stays of those that were broken by force.
     load.locks +=
@@ -25,10 +26,11 @@ SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
 
 // By the index, since a session may be registered in as many shards as there are.
 std::uint32_t session_ttl_ms(const locks::LockCpu& locks, SessionId session, ShardId shard) {
-  const locks::LockTables& tables = locks.tables();
+  const locks::LockView view = locks.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::SessionRow row = locks::find_session(tables, shard, session);
   const bool lives = row.value != 0 && tables.sessions[row].phase == locks::SessionPhase::Live;
-  return lives ? locks.clock().ttl_ms(row) : 0;
+  return lives ? locks.clock().ttl_ms(view.outside(row)) : 0;
 }
 
 }  // namespace gcoord::server

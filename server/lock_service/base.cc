@@ -12,6 +12,7 @@ locks::LockOptions lock_options(const LockServiceOptions& options) {
   result.clock.index_seed = options.index_seed;
   result.index_seed = options.index_seed;
   result.group_answers_apart = options.on_device;
+  result.part_shards = options.part_shards;
   return result;
 }
 

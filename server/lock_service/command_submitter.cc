@@ -56,6 +56,11 @@ bool CommandSubmitter::comes_too_late(ShardId shard, const locks::LockCommand& c
          !env_.locks.knows_request(shard, command.session, command.sequence);
 }
 
+// Whether the tables have entries of the shard that nobody was answered for yet.
+bool CommandSubmitter::is_ahead(ShardId shard) const {
+  return env_.locks.view(shard).applied(shard) > env_.log.view(shard).applied;
+}
+
 void CommandSubmitter::submit(const ClientRequest& request,
                               ShardId shard,
                               const locks::LockCommand& command) {
@@ -84,7 +89,9 @@ void CommandSubmitter::submit(const ClientRequest& request,
   pending.started_us = env_.clock.now_us;
   pending.request = request.slot;
   const bool counted = command.kind == locks::LockCommandKind::Acquire;
-  if (counted && env_.locks.stands_in_line(shard, command)) {
+  // Where the tables are ahead, the wait may be one that is yet to be bound to the connection that
+  // asked first: the log has both in order.
+  if (counted && env_.locks.stands_in_line(shard, command) && !is_ahead(shard)) {
     return env_.outcomes.rebind_wait(pending, shard);
   }
   if (registers(command) && names_other_term(request.slot, shard)) {

@@ -39,6 +39,7 @@ class CommandSubmitter {
 
  private:
   bool comes_too_late(ShardId shard, const locks::LockCommand& command) const;
+  bool is_ahead(ShardId shard) const;
   bool names_other_term(const protocol::RequestSlot& request, ShardId shard) const;
 
   Environment env_;

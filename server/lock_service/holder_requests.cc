@@ -60,7 +60,8 @@ void HolderRequests::ask(const ClientRequest& request) {
   if (residence.has_value() && residence->residence == locks::Residence::Away) {
     return env_.replies.send(request.connection, moved_reply(request.slot, residence->away_to));
   }
-  const locks::LockTables& tables = env_.locks.tables();
+  const locks::LockView view = env_.locks.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::LockRow row = locks::find_held(tables, shard, name);
   if (row.value == 0) {
     return env_.replies.refuse(request, ErrorCode::ElectionVacant);

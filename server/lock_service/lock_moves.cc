@@ -66,7 +66,8 @@ void LockMoves::answer(const Asked& asked, const protocol::ReplySlot& reply) {
 }
 
 bool LockMoves::keeps_many(ShardId shard) const {
-  const locks::LockTables& tables = locks_.tables();
+  const locks::LockView view = locks_.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::SessionRow keeper = locks::find_session(tables, shard, locks::kKeeperSession);
   return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
 }
@@ -81,7 +82,7 @@ ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
   if (locks_.residence(shard, name).has_value()) {
     return ErrorCode::None;
   }
-  const bool full = locks_.tables().locks.used() >= options_.locks_max;
+  const bool full = locks_.counts().locks >= options_.locks_max;
   return full || keeps_many(shard) || keeps_many(to) ? ErrorCode::LocksExhausted : ErrorCode::None;
 }
 
@@ -267,7 +268,7 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
 bool LockMoves::would_be_refused(ShardId shard, NameHash name) const {
   const auto here = locks_.residence(shard, name);
   return here.has_value() ? here->residence != Residence::Away
-                          : locks::find_lock(locks_.tables(), shard, name).value != 0;
+                          : locks::find_lock(locks_.view(shard).tables(), shard, name).value != 0;
 }
 
 bool LockMoves::under_way(const Step& step) const {

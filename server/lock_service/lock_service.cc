@@ -146,6 +146,7 @@ void LockService::start(ReplicatedLog& engine,
                         Incarnation incarnation,
                         const NodeReports& reports) {
   base_.log.bind(engine);
+  machine_.on_observed([&engine](bool observed) { engine.on_observed(observed); });
   tasks_.start(engine, incarnation);
   handlers_.reads.start(engine);
   handlers_.sessions.start(options_.node, incarnation);

@@ -156,6 +156,10 @@ class LockService final : public StateMachine {
 
   const locks::LockCpu& locks() const { return base_.locks; }
 
+  // For threads that apply entries to a part of them before the engine gives them here
+  // (AppliedEntry::outcome).
+  locks::LockCpu& locks() { return base_.locks; }
+
   // Of the pass, for whoever has work that comes in storms; on_tick() begins it anew.
   PassBudget& budget() { return base_.budget; }
 
@@ -163,9 +167,7 @@ class LockService final : public StateMachine {
 
   std::size_t wait_count() const { return base_.waits.size(); }
 
-  const membership::GroupCpu& groups() const { return base_.groups; }
-
-  const membership::RendezvousTable& rendezvous() const { return base_.rendezvous; }
+  const GroupMachine& group_machine() const { return groups_; }
 
   DeadlockWatch::Counts deadlock_counts() const { return tasks_.deadlocks.counts(); }
 

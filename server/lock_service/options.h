@@ -32,6 +32,8 @@ struct LockServiceOptions {
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
   bool witness = false;    // The node has no state of its own (server/witness).
   bool on_device = false;  // The shards are on the node's device (server/resident).
+  // Of a node on a device whose tables threads follow by parts (resident_part_shards); 0: one part.
+  std::uint32_t part_shards = 0;
 };
 
 }  // namespace gcoord::server

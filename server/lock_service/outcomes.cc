@@ -3,7 +3,7 @@
 #include "locks/state/names.h"
 #include "locks/state/requests.h"
 #include "protocol/lock_messages.h"
-#include "server/interfaces/log_record.h"
+#include "server/interfaces/lock_command.h"
 
 #include <algorithm>
 #include <array>
@@ -47,13 +47,14 @@ std::string name_waited_for(const locks::LockTables& tables, const WaitKey& key)
 DecisionContext Outcomes::context_of(const AppliedEntry& entry,
                                      ShardId shard,
                                      SessionId session) const {
-  const auto& tables = env_.locks.tables();
+  const locks::LockView view = env_.locks.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::SessionRow row = locks::find_session(tables, shard, session);
   if (row.value == 0) {
     return {entry.term, 0};
   }
   const std::uint64_t left =
-      env_.locks.clock().remaining_ticks(row, env_.clock.now) * env_.clock.tick_ms;
+      env_.locks.clock().remaining_ticks(view.outside(row), env_.clock.now) * env_.clock.tick_ms;
   return {entry.term,
           static_cast<std::uint32_t>(std::min<std::uint64_t>(left, tables.sessions[row].ttl_ms))};
 }
@@ -86,13 +87,9 @@ void Outcomes::look_at_time(const Pending& pending,
   if (!env_.replies.slow().is_slow(pending.started_us, env_.clock.now_us)) {
     return;
   }
-  std::string_view name;
-  if (entry != nullptr && entry->command != nullptr) {
-    name = {entry->command->name, entry->command->name_bytes};
-  } else if (entry != nullptr) {
-    const auto command = locks::decode(record_body(entry->payload));
-    name = command.ok() ? std::string_view{command.value().name, command.value().name_bytes} : name;
-  }
+  const auto command = entry != nullptr ? lock_command_of(*entry) : std::nullopt;
+  const std::string_view name =
+      command ? std::string_view{command->name, command->name_bytes} : std::string_view{};
   env_.replies.slow().add({.connection = pending.connection,
                            .request = pending.request,
                            .started_us = pending.started_us,
@@ -222,7 +219,7 @@ void Outcomes::judge_waits() {
   }
   std::size_t looks = 0;
   judged_from_ = env_.waits.visit_from(judged_from_, [&](const WaitKey& key, const Wait& wait) {
-    std::string name = name_waited_for(env_.locks.tables(), key);
+    std::string name = name_waited_for(env_.locks.view(key.shard).tables(), key);
     std::string why = name.empty() ? name
                                    : judging_.judge()->refusal({.connection = wait.connection,
                                                                 .owner = wait.owner,

@@ -8,6 +8,7 @@
 #include "server/sessions/renew_prefetch.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace gcoord::server {
@@ -116,10 +117,15 @@ void SessionRequests::keep_alive(const ClientRequest& request) {
   const auto [first, last] = std::ranges::unique(each_once);
   each_once.erase(first, last);
   std::vector<protocol::KeepAliveEntry> missed;
-  RenewPrefetch ahead{env_.locks.clock().columns(), each_once};
+  std::optional<RenewPrefetch> ahead;
+  if (sessions::SessionClock* const only = env_.locks.clock().only()) {
+    ahead.emplace(only->columns(), each_once);
+  }
   for (std::size_t place = 0; place < each_once.size(); ++place) {
     const SessionId session = each_once[place];
-    ahead.before(place);
+    if (ahead.has_value()) {
+      ahead->before(place);
+    }
     if (heard_ != nullptr) {
       heard_->note(session, env_.clock.now);
     }

@@ -1,7 +1,10 @@
 #include "server/lock_service/state_machine.h"
 
 #include "locks/snapshot/snapshot.h"
-#include "server/interfaces/log_record.h"
+#include "server/interfaces/lock_command.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -12,6 +15,21 @@ LockStateMachine::LockStateMachine(std::uint32_t shard_count, const Environment&
       machine_(environment.parts.groups.machine()),
       events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(shard_count);
+  if (machine_.locks().clock().only() == nullptr) {
+    hashes_.resize(shard_count);
+  }
+}
+
+void LockStateMachine::set_tap(ApplyObserver* tap) {
+  tap_ = tap;
+  if (tap != nullptr) {
+    tap->set_listener(observed_);
+  }
+}
+
+void LockStateMachine::on_observed(std::function<void(bool)> listener) {
+  observed_ = std::move(listener);
+  set_tap(tap_);
 }
 
 void LockStateMachine::apply(const AppliedEntry& entry) {
@@ -25,8 +43,10 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision = decide(entry, events);
-  env_.metrics.sessions->set(machine_.locks().tables().sessions.used());
-  env_.metrics.locks->set(machine_.locks().tables().locks.used());
+  note_hash(entry);
+  const locks::LockCounts counts = machine_.locks().counts();
+  env_.metrics.sessions->set(static_cast<std::int64_t>(counts.sessions));
+  env_.metrics.locks->set(static_cast<std::int64_t>(counts.locks));
   note_effects(entry, decision.code);
   if (entry.cookie != 0) {
     env_.commands.on_decided(entry, decision);
@@ -42,13 +62,16 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   }
 }
 
+// What the tables had before, nobody observes: whoever began to since then begins behind it.
 locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::LockEvents& events) {
-  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
-  if (entry.command != nullptr) {
-    command = *entry.command;
-  } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
-    command = decoded.value();
+  if (entry.outcome != nullptr) {
+    const AppliedOutcome& outcome = *entry.outcome;
+    std::ranges::copy(outcome.events, events_.begin());
+    events.count = static_cast<std::uint32_t>(outcome.events.size());
+    return outcome.reply;
   }
+  const locks::LockCommand command =
+      lock_command_of(entry).value_or(locks::LockCommand{.kind = locks::LockCommandKind::Unknown});
   locks::LockReply reply =
       tap_ == nullptr || !tap_->on()
           ? machine_.locks().apply(entry.shard, entry.index, command, env_.clock.now, events)
@@ -59,6 +82,18 @@ locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::Lock
                          events);
   machine_.apply(entry.shard, command, reply);
   return reply;
+}
+
+LogIndex LockStateMachine::applied(ShardId shard) const {
+  return max_id(LogIndex{applied_[shard.value]}, machine_.locks().view(shard).applied(shard));
+}
+
+void LockStateMachine::note_hash(const AppliedEntry& entry) {
+  if (hashes_.size() != 0) {
+    hashes_[entry.shard.value] = entry.outcome != nullptr
+                                     ? entry.outcome->state_hash
+                                     : machine_.locks().state_hash(entry.shard);
+  }
 }
 
 void LockStateMachine::note_groups() {
@@ -73,10 +108,8 @@ void LockStateMachine::note_groups() {
 // What this node keeps beside the tables.
 void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
   if (code == LockCode::SessionClosed) {
-    if (entry.command != nullptr) {
-      env_.admission.note_closed(entry.command->session);
-    } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
-      env_.admission.note_closed(decoded.value().session);
+    if (const auto command = lock_command_of(entry)) {
+      env_.admission.note_closed(command->session);
     }
   }
   if (code == LockCode::MovedOut && env_.leaders.leads(entry.shard)) {
@@ -109,6 +142,12 @@ Status LockStateMachine::install(ShardId shard, std::span<const std::byte> bytes
   GCOORD_TRY_STATUS(machine_.install(shard, bytes, locks));
   env_.parts.rendezvous.on_installed(shard);
   note_groups();
+  const Status status = install_locks(shard, locks);
+  note_hash({.shard = shard});
+  return status;
+}
+
+Status LockStateMachine::install_locks(ShardId shard, std::span<const std::byte> locks) {
   if (locks.empty()) {
     machine_.locks().drop(shard);
     return Status{};
@@ -123,7 +162,11 @@ bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
 }
 
 std::uint64_t LockStateMachine::state_hash(ShardId shard) const {
-  return machine_.state_hash(shard);
+  if (hashes_.size() == 0) {
+    return machine_.state_hash(shard);
+  }
+  const locks::LockView held = machine_.locks().view(shard);
+  return machine_.state_hash(shard) ^ machine_.locks().state_hash(shard) ^ hashes_[shard.value];
 }
 
 }  // namespace gcoord::server

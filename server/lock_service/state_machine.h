@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,10 @@ class LockStateMachine {
   LockStateMachine(std::uint32_t shard_count, const Environment& environment);
 
   // Observes what is applied from now on (apply_tap.h); it outlives the engine's calls.
-  void set_tap(ApplyObserver* tap) { tap_ = tap; }
+  void set_tap(ApplyObserver* tap);
+
+  // Who is told when that observer begins and ends to look.
+  void on_observed(std::function<void(bool)> listener);
 
   // See service.h.
   void apply(const AppliedEntry& entry);
@@ -51,21 +55,26 @@ class LockStateMachine {
   static bool plausible(std::span<const std::byte> bytes);
   std::uint64_t state_hash(ShardId shard) const;
 
-  // The log index of the newest entry that was applied here; 0: none since the shard's state came
-  // whole.
-  LogIndex applied(ShardId shard) const { return LogIndex{applied_[shard.value]}; }
+  // The log index that the shard's tables show: of the newest entry that was applied here, or of a
+  // later one whose doings are in the tables already; 0: none since the shard's state came whole.
+  LogIndex applied(ShardId shard) const;
 
  private:
   locks::LockReply decide(const AppliedEntry& entry, locks::LockEvents& events);
   void note_groups();
+  void note_hash(const AppliedEntry& entry);
+  Status install_locks(ShardId shard, std::span<const std::byte> locks);
   void note_effects(const AppliedEntry& entry, locks::LockCode code);
 
   Environment env_;
   GroupMachine& machine_;
   // Pages of shards that never had an entry in this life cost nothing.
   MappedColumn<std::uint64_t> applied_;
+  // The state hash of the locks after that entry, where tables may be ahead of it; else nothing.
+  MappedColumn<std::uint64_t> hashes_;
   std::vector<locks::LockEvent> events_;
   ApplyObserver* tap_ = nullptr;
+  std::function<void(bool)> observed_;
 };
 
 }  // namespace gcoord::server

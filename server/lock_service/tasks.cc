@@ -109,7 +109,9 @@ SessionExpiry::Environment ServiceTasks::expiry_doors(const Environment& environ
   return {.leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .collect_due =
               [this](Tick now, std::span<sessions::ExpiryProposal> out) {
-                return sweeps.collect_due(env_.locks.clock(), now, out);
+                sessions::SessionClock* const only = env_.locks.clock().only();
+                return only != nullptr ? sweeps.collect_due(*only, now, out)
+                                       : env_.locks.clock().collect_due(now, out);
               },
           .log = {.propose = [this](ShardId shard,
                                     std::span<const sessions::ExpiryProposal> ends,

@@ -1,6 +1,7 @@
 #include "server/node/engine.h"
 
 #include "server/host_turn/host_replicas.h"
+#include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/listen_probe.h"
 #include "server/platform/system_random.h"
@@ -12,11 +13,25 @@ namespace gcoord::server {
 
 namespace {
 
+// What a device judges commands by are bits of the rights that the gate grants.
+static_assert(kNeedsAcquire == security::bit_of(security::Right::LockAcquire));
+static_assert(kNeedsBreak == security::bit_of(security::Right::LockBreak));
+static_assert(kNeedsLead == security::bit_of(security::Right::ElectLead));
+static_assert(kNeedsGroup == security::bit_of(security::Right::GroupJoin));
+
 Status probe_ports(const NodeOptions& options) {
   GCOORD_TRY_STATUS(probe_listen("listen-client", options.listen_client));
   GCOORD_TRY_STATUS(probe_listen("listen-peer", options.listen_peer));
   GCOORD_TRY_STATUS(probe_listen("listen-metrics", options.listen_metrics));
   return probe_listen("listen-ledger", options.listen_ledger);
+}
+
+CopyOptions copy_options(const NodeOptions& options, LockService& service) {
+  const std::uint64_t tick_us = options.tick_ms * std::uint64_t{1000};
+  const auto now = [&service, tick_us] {
+    return Tick{service.now_us() / tick_us + 1};  // As ServiceClock's.
+  };
+  return {.tables = &service.locks(), .part_shards = part_shards(options), .now = now};
 }
 
 }  // namespace
@@ -29,7 +44,8 @@ Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, E
                ResidentReplicas::open({.engine = std::move(parts.options),
                                        .locks_max = options.locks_max,
                                        .index_seed = draw_random(),
-                                       .nodes_take_records = std::move(parts.nodes_take_records)},
+                                       .nodes_take_records = std::move(parts.nodes_take_records),
+                                       .copy = copy_options(options, parts.service)},
                                       parts.machine,
                                       parts.metrics));
   } else {

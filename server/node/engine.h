@@ -37,7 +37,8 @@ struct EngineParts {
   ReplicaOptions options;
   StateMachine& machine;
   MetricsRegistry& metrics;
-  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions.
+  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions,
+  LockService& service;                      // whose tables and time threads may go by.
 };
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.

@@ -199,9 +199,12 @@ class Node::Impl {
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     GCOORD_TRY(engine_,
-               open_engine(options(), {std::move(engine), ledger_stack_.audit(), metrics_, [this] {
-                                         return service_.all_have(protocol::Feature::SystemRecords);
-                                       }}));
+               open_engine(options(),
+                           {std::move(engine),
+                            ledger_stack_.audit(),
+                            metrics_,
+                            [this] { return service_.all_have(protocol::Feature::SystemRecords); },
+                            service_}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
           go_by(members);

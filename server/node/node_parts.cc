@@ -5,7 +5,7 @@
 #include "server/platform/boot_time.h"
 #include "server/platform/system_random.h"
 #include "server/platform/version.h"
-#include "server/resident/engine/resident_replicas.h"
+#include "server/resident/engine/shape.h"
 #include "sessions/sweep_guard.h"
 
 #include <algorithm>
@@ -43,7 +43,31 @@ constexpr std::uint32_t kStaggerTicksMin = 2;
 // shorter, one may be refused by another that has not found out yet.
 constexpr std::uint32_t kRetryMs = 10;
 
+// Where the device of a resident turn is emulated, the loop has so much to do for it that threads
+// beside it bring nothing.
+std::uint32_t turn_threads(const NodeOptions& options) {
+  const bool emulated =
+      options.turn == TurnOption::Resident && (options.device.kind == DeviceChoice::Kind::Cpu ||
+                                               options.device.kind == DeviceChoice::Kind::Twin);
+  return options.turn_threads != 0 ? options.turn_threads
+         : emulated                ? 1
+                                   : usual_turn_threads(usable_processors());
+}
+
 }  // namespace
+
+// The quota of a session counts what it has in the tables and what is on its way to them: tables
+// that are ahead would have both.
+std::uint32_t part_shards(const NodeOptions& options) {
+  if (options.turn != TurnOption::Resident || options.session_locks_max != 0) {
+    return 0;
+  }
+  ReplicaOptions shape;
+  shape.shard_count = options.shards;
+  shape.turn_stripes = options.turn_stripes;
+  shape.turn_threads = turn_threads(options);
+  return resident_part_shards(shape);
+}
 
 consensus::Timing timing_of(const NodeOptions& options) {
   consensus::Timing timing;
@@ -90,12 +114,6 @@ protocol::RequestLimits request_limits(const NodeOptions& options) {
   return {options.shards, ttl_ms_min(options), options.ttl_ms_max};
 }
 
-// What a device judges commands by are bits of the rights that the gate grants.
-static_assert(kNeedsAcquire == security::bit_of(security::Right::LockAcquire));
-static_assert(kNeedsBreak == security::bit_of(security::Right::LockBreak));
-static_assert(kNeedsLead == security::bit_of(security::Right::ElectLead));
-static_assert(kNeedsGroup == security::bit_of(security::Right::GroupJoin));
-
 }  // namespace
 
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space) {
@@ -107,6 +125,7 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   result.limits = request_limits(options);
   result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
   result.on_device = options.turn == TurnOption::Resident;
+  result.part_shards = part_shards(options);
   if (result.on_device) {
     result.caps.locks_max = std::min(result.caps.locks_max, kResidentLocksMax);
     result.caps.sessions_max = std::min(result.caps.sessions_max, kResidentLocksMax);
@@ -153,8 +172,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   result.device = options.device;
   result.device_fault = options.device_fault.of(DeviceFaultPlan::Part::Turn);
   result.device_check_one_in = options.device_check_one_in;
-  result.turn_threads =
-      options.turn_threads != 0 ? options.turn_threads : usual_turn_threads(usable_processors());
+  result.turn_threads = turn_threads(options);
   result.turn_stripes = options.turn_stripes;
   result.resident_peers = options.resident_peers;
   result.tick_ms = options.tick_ms;

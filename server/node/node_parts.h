@@ -33,6 +33,10 @@ consensus::Timing timing_of(const NodeOptions& options);
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
 NodeLedgerOptions ledger_options(const NodeOptions& options);
 // `space` outlives the service.
+// How many neighbouring shards a part of the lock tables has, which a thread of its own follows; 0:
+// the node's loop has all of them.
+std::uint32_t part_shards(const NodeOptions& options);
+
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
 ReplicaOptions engine_options(const NodeStart& start);
 // Where clients get shared memory; empty: nowhere.

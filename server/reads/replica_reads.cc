@@ -330,6 +330,7 @@ void ReplicaReads::refuse_moved(Group& group) const {
 }
 
 void ReplicaReads::finish(Group& group, std::uint64_t now_us) {
+  const locks::LockStill still(locks_);  // The indexes that are said are those of what is read.
   refuse_moved(group);
   for (auto& [shard, part] : group.parts) {
     if (part.answer.error == ErrorCode::None) {

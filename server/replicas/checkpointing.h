@@ -93,6 +93,9 @@ class Checkpointing {
            (held_.empty() || resumed_ || cursor_.part < environment_.parts.size());
   }
 
+  // Whether a checkpoint is under way, so that advance() may read states.
+  bool under_way() const { return state_ != State::Idle; }
+
   // How the last checkpoint ended, once.
   std::optional<Status> take_end() { return ends_.take(); }
 

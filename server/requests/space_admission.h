@@ -25,7 +25,8 @@ class SpaceAdmission {
 
   // Whether this command is.
   bool takes(ShardId shard, const locks::LockCommand& command, const locks::LockCpu& locks) const {
-    return takes_more() || !grows(command.kind) || locks.remembers(shard, command);
+    return takes_more() || !grows(command.kind) ||
+           locks.knows_request(shard, command.session, command.sequence);
   }
 
  private:

@@ -1,7 +1,7 @@
 #include "server/sessions/expiry.h"
 
 #include "locks/commands/limits.h"
-#include "locks/state/session_prefetch.h"
+#include "server/sessions/ahead.h"
 
 #include <algorithm>
 #include <utility>
@@ -134,7 +134,7 @@ std::size_t SessionExpiry::cost(Tick now) const {
 // Nothing is lost of what is collected: all of it is looked at before the next is collected. Who
 // was not silent for long enough is left out here, in the order of the rows.
 SessionExpiry::Collected SessionExpiry::collect(Tick now) {
-  sessions::SessionClock& clock = locks_.clock();
+  locks::NodeClock& clock = locks_.clock();
   due_.resize(due_room_);
   due_.resize(environment_.collect_due(now, due_));
   due_place_ = 0;
@@ -165,10 +165,10 @@ void SessionExpiry::take_part(Tick now) {
   const std::size_t end = std::min(due_.size(), due_place_ + part);
   environment_.budget.spend(WorkClass::SessionEnds,
                             (end - due_place_ + kLooksPerUnit - 1) / kLooksPerUnit);
-  const sessions::SessionColumns columns = locks_.clock().columns();
+  const SessionsAhead ahead_of(locks_);
   for (; due_place_ < end; ++due_place_) {
     if (const std::size_t ahead = due_place_ + kAheadRow; ahead < end) {
-      locks::prefetch_times(columns, due_[ahead].row);
+      ahead_of.want_times(due_[ahead].row);
     }
     look_at(due_[due_place_], now);
   }
@@ -190,7 +190,7 @@ Tick SessionExpiry::repeat_at(Tick now) const {
 }
 
 void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
-  sessions::SessionClock& clock = locks_.clock();
+  locks::NodeClock& clock = locks_.clock();
   if (!clock.collected(due)) {
     return;
   }
@@ -217,7 +217,7 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
 }
 
 void SessionExpiry::propose(const sessions::ExpiryProposal& agreed, Tick now) {
-  sessions::SessionClock& clock = locks_.clock();
+  locks::NodeClock& clock = locks_.clock();
   const std::uint64_t silent = clock.silent_ticks(agreed.row, now);
   const bool ran_out = !clock.dying(agreed.row);  // Others are ended on request.
   if (clock.propose(agreed)) {
@@ -263,32 +263,32 @@ void SessionExpiry::on_peer_message(NodeId from, std::span<const std::byte> mess
 
 std::uint64_t SessionExpiry::silent_ms(const ExpiryCase& question, Tick now) const {
   const ShardId shard{question.shard};
-  if (now < clear_after_ || shard.value >= locks_.tables().shard_count) {
+  if (now < clear_after_ || shard.value >= locks_.shard_count()) {
     return kSilenceUnknown;
   }
   if (heard_) {
     const auto silent = heard_->silent_ticks(SessionId{question.session}, now);
     return silent ? *silent * options_.tick_ms : kSilenceUnknown;
   }
-  const auto& tables = locks_.tables();
+  const locks::LockView view = locks_.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::SessionRow row = locks::find_session(tables, shard, SessionId{question.session});
   if (row.value == 0 || tables.sessions[row].serial != question.serial) {
     return kSilenceUnknown;
   }
-  return locks_.clock().silent_ticks(row, now) * options_.tick_ms;
+  return locks_.clock().silent_ticks(view.outside(row), now) * options_.tick_ms;
 }
 
 void SessionExpiry::answer(NodeId to, ExpiryMessage& message, Tick now) {
-  const sessions::SessionColumns columns = locks_.clock().columns();
-  const locks::LockTables& tables = locks_.tables();
+  const SessionsAhead ahead_of(locks_);
   for (std::size_t at = 0; at < message.cases.size(); ++at) {
     if (at + kAheadIndex < message.cases.size()) {
       const ExpiryCase& each = message.cases[at + kAheadIndex];
-      locks::prefetch_session_index(tables, ShardId{each.shard}, SessionId{each.session});
+      ahead_of.want_index(ShardId{each.shard}, SessionId{each.session});
     }
     if (at + kAheadRow < message.cases.size()) {
       const ExpiryCase& each = message.cases[at + kAheadRow];
-      locks::prefetch_session(tables, columns, ShardId{each.shard}, SessionId{each.session});
+      ahead_of.want_session(ShardId{each.shard}, SessionId{each.session});
     }
     message.cases[at].silent_ms = silent_ms(message.cases[at], now);
   }
@@ -316,12 +316,12 @@ void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick
   }
   round->answered = true;
   leading_shard_ = locks::kNoShard;
-  const sessions::SessionColumns columns = locks_.clock().columns();
+  const SessionsAhead ahead_of(locks_);
   for (std::size_t at = 0; at < round->cases.size(); ++at) {
     if (at + kAheadRow < round->cases.size()) {
       const locks::SessionRow row = round->cases[at + kAheadRow].due.row;
-      locks::prefetch_times(columns, row);
-      prefetch(&locks_.tables().sessions[row]);
+      ahead_of.want_times(row);
+      ahead_of.want_record(row);
     }
     if (!round->cases[at].closed) {
       take_answer(voters_.bit_of(from), message.cases[at].silent_ms, *round, round->cases[at], now);
@@ -345,7 +345,7 @@ void SessionExpiry::take_answer(std::uint64_t from,
                                 ExpiryRound& round,
                                 ExpiryRound::Case& asked,
                                 Tick now) {
-  sessions::SessionClock& clock = locks_.clock();
+  locks::NodeClock& clock = locks_.clock();
   if (silent_ms == kSilenceUnknown) {
     return;
   }

@@ -57,7 +57,7 @@ void ExpiryLog::flush() {
 }
 
 std::size_t ExpiryLog::weight(const sessions::ExpiryProposal& end) const {
-  const locks::SessionRecord& session = locks_.tables().sessions[end.row];
+  const locks::SessionRecord session = locks_.session(end.row);
   return std::size_t{1} + session.hold_count + session.request_count;
 }
 

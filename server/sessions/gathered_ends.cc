@@ -51,15 +51,22 @@ std::optional<std::uint64_t> open_for(std::span<const DoubtedMember> doubted,
   return left;
 }
 
-// Whether somebody may wait for what the session holds or waits for in this shard.
-bool has_locks(const locks::LockTables& tables, const locks::SessionRecord& session) {
+// Whether somebody may wait for what the session holds or waits for in the view's shard; `row` is
+// one of its tables.
+bool has_locks(const locks::LockTables& tables, locks::SessionRow row) {
+  const locks::SessionRecord& session = tables.sessions[row];
   bool any = session.hold_count != 0;
-  locks::RequestRow row = session.request_oldest;
+  locks::RequestRow request = session.request_oldest;
   for (std::uint32_t i = 0; !any && i < session.request_count; ++i) {
-    any = tables.requests[row].waits();
-    row = tables.requests[row].next;
+    any = tables.requests[request].waits();
+    request = tables.requests[request].next;
   }
   return any;
+}
+
+bool has_locks(const locks::LockCpu& locks, const sessions::ExpiryProposal& due) {
+  const locks::LockView view = locks.view(due.shard);
+  return has_locks(view.tables(), view.row(due.row));
 }
 
 }  // namespace
@@ -100,7 +107,7 @@ Tick GatheredEnds::look_again(const sessions::ExpiryProposal& due, Tick now) {
   if (environment_.groups.of_session) {
     environment_.groups.of_session(due.shard, due.session, groups_);
   }
-  if (groups_.empty() || has_locks(locks_.tables(), locks_.tables().sessions[due.row])) {
+  if (groups_.empty() || has_locks(locks_, due)) {
     return now;
   }
   std::uint64_t wait = 0;
@@ -163,19 +170,19 @@ void GatheredEnds::find_doubted(ShardId shard, std::uint32_t group, Tick now) {
   doubted_.clear();
   environment_.groups.members(group, members_);
   looks_ += members_.size();
-  const sessions::SessionClock& clock = locks_.clock();
-  const sessions::SessionColumns columns = locks_.clock().columns();
+  const locks::LockView view = locks_.view(shard);
+  const locks::NodeClock& clock = locks_.clock();
   for (const SessionId session : members_) {
-    const locks::SessionRow row = locks::find_session(locks_.tables(), shard, session);
-    if (row.value == 0 || clock.dying(row) || columns.cells[row.value].proposed) {
+    const locks::SessionRow inside = locks::find_session(view.tables(), shard, session);
+    const locks::SessionRow row = view.outside(inside);
+    if (row.value == 0 || clock.dying(row) || clock.proposed(row)) {
       continue;
     }
     const std::uint32_t ttl_ms = clock.ttl_ms(row);
     const DoubtedMember member{.ttl_ticks = ttl_ms / environment_.tick_ms,
                                .needed_ticks = environment_.silence_needed(ttl_ms),
                                .silent_ticks = clock.silent_ticks(row, now)};
-    if (2 * member.silent_ticks >= member.ttl_ticks &&
-        !has_locks(locks_.tables(), locks_.tables().sessions[row])) {
+    if (2 * member.silent_ticks >= member.ttl_ticks && !has_locks(view.tables(), inside)) {
       doubted_.push_back(member);
     }
   }

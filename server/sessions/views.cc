@@ -9,7 +9,7 @@
 
 namespace gcoord::server {
 
-std::uint32_t session_left_ms(const sessions::SessionClock& clock,
+std::uint32_t session_left_ms(const locks::NodeClock& clock,
                               const SessionTime& time,
                               std::uint32_t tick_ms,
                               Tick now) {
@@ -25,12 +25,12 @@ namespace {
 
 // Holds, less what stays of those that were broken by force (lock_broken.h).
 std::uint32_t held_count(const locks::LockCpu& locks, locks::SessionRow row) {
-  const std::uint32_t holds = locks.tables().sessions[row].hold_count;
+  const std::uint32_t holds = locks.session(row).hold_count;
   return holds - std::min(holds, locks.clock().broken_count(row));
 }
 
 bool lives(const locks::LockCpu& locks, locks::SessionRow row) {
-  return locks.tables().sessions[row].phase == locks::SessionPhase::Live;
+  return locks.session(row).phase == locks::SessionPhase::Live;
 }
 
 }  // namespace
@@ -62,9 +62,11 @@ protocol::SessionRow SessionViews::row_of(SessionId session,
   return shown;
 }
 
-void SessionViews::add_keys(locks::SessionRow row, std::vector<std::string>& keys) const {
-  const locks::LockTables& tables = locks_.tables();
-  locks::LockRow lock = tables.sessions[row].hold_first;
+void SessionViews::add_keys(const sessions::Registration& registration,
+                            std::vector<std::string>& keys) const {
+  const locks::LockView view = locks_.view(registration.shard);
+  const locks::LockTables& tables = view.tables();
+  locks::LockRow lock = tables.sessions[view.row(registration.row)].hold_first;
   while (lock.value != 0 && keys.size() < protocol::kSessionKeysMax) {
     const locks::LockRow self = lock;
     const locks::LockRecord& record = tables.locks[lock];
@@ -73,7 +75,8 @@ void SessionViews::add_keys(locks::SessionRow row, std::vector<std::string>& key
       continue;  // It holds it no more; who broke it is another question (SessionLosses).
     }
     const locks::LockRow named = locks::is_share(record) ? locks::head_of(record) : self;
-    if (const auto held = locks_.held(named, [](ShardId) { return true; })) {
+    const auto held = locks_.held(view.outside(named), [](ShardId) { return true; });
+    if (held.has_value()) {
       keys.push_back(held->name);
     }
   }
@@ -85,7 +88,7 @@ protocol::SessionDetails SessionViews::describe(SessionId session, Tick now) con
   details.row = row_of(session, registrations, now);
   for (const sessions::Registration& each : registrations) {
     if (lives(locks_, each.row)) {
-      add_keys(each.row, details.keys);
+      add_keys(each, details.keys);
     }
   }
   std::ranges::sort(details.keys);
@@ -93,10 +96,11 @@ protocol::SessionDetails SessionViews::describe(SessionId session, Tick now) con
 }
 
 std::uint64_t SessionViews::lock_count(SessionId session) const {
-  const locks::LockTables& tables = locks_.tables();
   std::uint64_t count = 0;
   for (const sessions::Registration& each : locks_.clock().registrations_of(session)) {
-    const locks::SessionRecord& record = tables.sessions[each.row];
+    const locks::LockView view = locks_.view(each.shard);
+    const locks::LockTables& tables = view.tables();
+    const locks::SessionRecord& record = tables.sessions[view.row(each.row)];
     count += held_count(locks_, each.row);
     locks::RequestRow row = locks::first_request(record);
     for (; row.value != 0; row = tables.requests[row].next) {
@@ -142,15 +146,14 @@ bool SessionViews::page(const protocol::SessionQuery& query,
   if (rows_listed_ >= kSessionRowsPerTick) {
     return false;
   }
-  const locks::LockTables& tables = locks_.tables();
-  const std::uint32_t last = tables.sessions.window->fresh;
+  const std::uint32_t last = locks_.session_row_last().value;
   const std::uint32_t first = std::max(query.cursor, 1u);
   const bool all = query.filter == protocol::SessionFilter::All && query.count_only &&
                    query.remaining_below_ms == ~std::uint32_t{0};
   std::uint32_t row = first;
   for (; row <= last && row - first < kSessionRowsLookedAt && page.rows.size() < query.limit;
        ++row) {
-    const locks::SessionRecord& record = tables.sessions[locks::SessionRow{row}];
+    const locks::SessionRecord record = locks_.session(locks::SessionRow{row});
     if (!listed_here(record)) {
       continue;
     }

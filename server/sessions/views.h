@@ -31,7 +31,7 @@ struct SessionTime {
 };
 
 // What is left to it, at most its TTL; 0: its time is over, or its end was decided.
-std::uint32_t session_left_ms(const sessions::SessionClock& clock,
+std::uint32_t session_left_ms(const locks::NodeClock& clock,
                               const SessionTime& time,
                               std::uint32_t tick_ms,
                               Tick now);
@@ -65,7 +65,7 @@ class SessionViews {
                               Tick now) const;
   bool listed_here(const locks::SessionRecord& record) const;
   bool matches(const protocol::SessionQuery& query, const protocol::SessionRow& row) const;
-  void add_keys(locks::SessionRow row, std::vector<std::string>& keys) const;
+  void add_keys(const sessions::Registration& registration, std::vector<std::string>& keys) const;
 
   SessionViewOptions options_;
   const locks::LockCpu& locks_;

@@ -99,7 +99,8 @@ void WatchChanges::reach(const locks::LockCpu& locks, ShardId shard, NameHash ha
 // What the end of a session reaches in one command (locks/state/session_locks.h): the locks that it
 // waits for, and those of its holds that come first.
 void WatchChanges::reach_session(const locks::LockCpu& locks, ShardId shard, SessionId session) {
-  const locks::LockTables& tables = locks.tables();
+  const locks::LockView view = locks.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::SessionRow row = locks::find_session(tables, shard, session);
   if (row.value == 0) {
     return;
@@ -122,7 +123,8 @@ void WatchChanges::reach_session(const locks::LockCpu& locks, ShardId shard, Ses
 void WatchChanges::reach_wait(const locks::LockCpu& locks,
                               ShardId shard,
                               const locks::LockCommand& command) {
-  const locks::LockTables& tables = locks.tables();
+  const locks::LockView view = locks.view(shard);
+  const locks::LockTables& tables = view.tables();
   const locks::SessionRow row = locks::find_session(tables, shard, command.session);
   if (row.value == 0) {
     return;

@@ -101,13 +101,13 @@ void WatchHub::record() {
   if (on()) {
     return;
   }
+  set_on(true);  // What the tables have from here on is seen.
   std::vector<std::uint64_t> applied(options_.shard_count);
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     applied[shard] = environment_.applied(ShardId{shard}).value;
   }
   ring_.start(std::move(applied));
   matched_ = ring_.end();
-  set_on(true);
 }
 
 void WatchHub::on_request(protocol::ConnectionId connection,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/random.h"
+#include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
 #include "locks/commands/move_command.h"
 #include "locks/cpu/lock_cpu.h"
@@ -22,6 +23,7 @@ struct WorldOptions {
   std::uint32_t hot_percent = 30;  // Of the commands go to shard 0.
   std::uint32_t names = 6;         // Per shard.
   std::uint64_t seed = 1;
+  Tick now{1};  // When the first commands are applied.
 };
 
 // Random commands that are likely to meet, made from what LockCpu answers to them.
@@ -34,8 +36,7 @@ class RandomWorld {
   // A shard, and a command for it that a log on a device has room for. It lives until the next one;
   // the caller applies it to cpu() before.
   std::pair<ShardId, LockCommand> next() {
-    const std::uint32_t hot = below(100);
-    const ShardId shard{hot < options_.hot_percent ? 0 : below(options_.shard_count)};
+    const ShardId shard = random_shard();
     for (;;) {
       const LockCommand command = random_command(shard);
       if (is_entry_command(command)) {
@@ -44,16 +45,29 @@ class RandomWorld {
     }
   }
 
+  // The same of commands of all kinds.
+  std::pair<ShardId, LockCommand> any() {
+    const ShardId shard = random_shard();
+    return {shard, random_command(shard)};
+  }
+
   LockReply apply(ShardId shard, LogIndex index, const LockCommand& command) {
     LockEvents events{events_.data(), kLockEventsPerCommandMax, 0};
-    return cpu_.apply(shard, index, command, Tick{1}, events);
+    return cpu_.apply(shard, index, command, options_.now, events);
   }
+
+  void set_time(Tick now) { options_.now = now; }
 
   const LockCpu& cpu() const { return cpu_; }
 
  private:
   std::uint32_t below(std::uint32_t bound) {
     return random_below(random64(options_.seed, 1, ++counter_), bound);
+  }
+
+  ShardId random_shard() {
+    const std::uint32_t hot = below(100);
+    return ShardId{hot < options_.hot_percent ? 0 : below(options_.shard_count)};
   }
 
   // Sequences mostly rise; some come again.
@@ -91,7 +105,7 @@ class RandomWorld {
       return release_of(shard, hash, session, sequence, acked);
     }
     if (kind < 88) {
-      return office_of(shard, hash, session, sequence, acked);
+      return office_of(release_of(shard, hash, session, sequence, acked), hash);
     }
     if (kind < 92) {
       return make_cancel_wait(session, sequence, below(2) == 0);
@@ -202,12 +216,7 @@ class RandomWorld {
   }
 
   // The holder's note, or its lock for another; mostly by who holds it.
-  LockCommand office_of(ShardId shard,
-                        NameHash hash,
-                        SessionId session,
-                        RequestSequence sequence,
-                        RequestSequence acked) {
-    const LockCommand release = release_of(shard, hash, session, sequence, acked);
+  LockCommand office_of(const LockCommand& release, NameHash hash) {
     const ReleaseFields fields{.session = release.session,
                                .sequence = release.sequence,
                                .acked_below = release.acked_below,

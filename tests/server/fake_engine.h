@@ -86,6 +86,8 @@ class FakeEngine final : public ReplicatedLog {
     result.leader = led.contains(shard.value) && known == leaders.end() ? NodeId{1} : other;
     result.term = term;
     result.lease = lease && led.contains(shard.value);
+    const auto newest = told.find(shard.value);
+    result.applied = LogIndex{newest == told.end() ? 0 : newest->second};
     return result;
   }
 
@@ -122,6 +124,7 @@ class FakeEngine final : public ReplicatedLog {
       entry.payload = proposal.command;
       entry.cookie = proposal.cookie;
       entry.leader = led.contains(proposal.shard.value);
+      told[entry.shard.value] = entry.index.value;
       service.apply(entry);
     }
   }
@@ -165,7 +168,10 @@ class FakeEngine final : public ReplicatedLog {
     service.on_role(shard, consensus::Role::Follower, term, leader);
   }
 
+  void on_observed(bool on) override { observed.push_back(on); }
+
   NodeView node;  // What it says of its node.
+  std::vector<bool> observed;
   std::deque<Proposal> proposals;
   std::vector<std::pair<ShardId, std::uint64_t>> reads;
   std::vector<std::pair<ShardId, std::uint64_t>> rounds;  // Of read_by_round.
@@ -173,6 +179,7 @@ class FakeEngine final : public ReplicatedLog {
   std::vector<std::pair<NodeId, std::vector<std::byte>>> features_said;
   std::set<std::uint32_t> led;
   std::map<std::uint32_t, std::uint64_t> index;
+  std::map<std::uint32_t, std::uint64_t> told;  // Of those, by shard, the newest that was.
   NodeId other_leader;
   std::map<std::uint32_t, NodeId> leaders;  // By shard, where a test says so.
   Term term{1};

@@ -173,18 +173,18 @@ TEST_F(SessionClockTest, AnEndIsForgottenWhenItsIdBeginsAnewAndTheOthersAreNot) 
   };
   end(1);
   end(2);
-  clock_.forget_expired(SessionId{1});
-  clock_.forget_expired(SessionId{1});
-  EXPECT_FALSE(clock_.remembers_expired(SessionId{1}));
-  EXPECT_TRUE(clock_.remembers_expired(SessionId{2}));
+  clock_.over().forget(SessionId{1});
+  clock_.over().forget(SessionId{1});
+  EXPECT_FALSE(clock_.over().remembers(SessionId{1}));
+  EXPECT_TRUE(clock_.over().remembers(SessionId{2}));
   for (std::uint64_t session = 3; session < 11; ++session) {
     end(session);
-    EXPECT_TRUE(clock_.remembers_expired(SessionId{session}));
+    EXPECT_TRUE(clock_.over().remembers(SessionId{session}));
   }
-  EXPECT_FALSE(clock_.remembers_expired(SessionId{6}));
-  EXPECT_TRUE(clock_.remembers_expired(SessionId{7}));
+  EXPECT_FALSE(clock_.over().remembers(SessionId{6}));
+  EXPECT_TRUE(clock_.over().remembers(SessionId{7}));
   end(1);
-  EXPECT_TRUE(clock_.remembers_expired(SessionId{1}));
+  EXPECT_TRUE(clock_.over().remembers(SessionId{1}));
 }
 
 TEST_F(SessionClockTest, LostLeadershipTakesProposalsBack) {

@@ -3,7 +3,9 @@
 #include "common/device/device_errors.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -14,10 +16,36 @@ constexpr std::uint32_t kToldPerTurn = 4096;
 // Of that, from one lane.
 constexpr std::uint32_t kToldPerLane = 256;
 
+// What all lanes together may have in their rings, where that is less than kCopyRingEvents each: of
+// a million shards in 256 lanes their memory would be a hundred megabytes.
+constexpr std::uint32_t kAheadEvents = 1u << 16;
+
 }  // namespace
+
+// Each follower has the lanes whose shards are a part of the tables.
+EventDrain::EventDrain(const Environment& environment)
+    : env_(environment),
+      check_(environment.node, environment.requests),
+      probe_(environment.node.options().shape.stripe_count, environment.requests),
+      drained_(environment.node.options().shape.stripe_count) {
+  const CopyOptions& copy = env_.copy;
+  if (copy.tables == nullptr || copy.part_shards == 0) {
+    return;
+  }
+  const TurnShape& shape = env_.node.options().shape;
+  followers_ = std::make_unique<Followers>(
+      Follower::Environment{env_.node, *copy.tables, check_.shape()},
+      Followers::Options{
+          .lane_count = shape.stripe_count,
+          .lanes_each = copy.part_shards / stripe_rows(shape),
+          .ring_events = std::min(copy.ring_events, kAheadEvents / shape.stripe_count)});
+}
 
 Result<std::size_t> EventDrain::drain() {
   GCOORD_TRY_STATUS(look());
+  if (followers_ != nullptr) {
+    followers_->set_time(env_.copy.now());
+  }
   const std::uint32_t lanes = env_.node.options().shape.stripe_count;
   const std::uint32_t whole = env_.node.options().client_slots * kNoopsPerSlot;
   std::size_t told = 0;
@@ -39,6 +67,9 @@ Result<std::size_t> EventDrain::drain() {
     }
     next_lane_ = (next_lane_ + 1) % lanes;
   }
+  if (followers_ != nullptr) {
+    followers_->wake_helped();
+  }
   return told + (env_.rows.follow() ? 1 : 0);
 }
 
@@ -53,37 +84,113 @@ Status EventDrain::look() {
           kDeviceFailed};
 }
 
-Status EventDrain::take(std::uint32_t lane, const HostEventSlot& told) {
-  GCOORD_TRY_STATUS(check_.judge(lane, told));
+Status EventDrain::take(std::uint32_t lane, const HostEventSlot& told, const CopyEvent* event) {
+  GCOORD_TRY_STATUS(event != nullptr ? check_.judge_tag(lane, told) : check_.judge(lane, told));
   const TurnVerdict verdict = told.reply.verdict;
   if (env_.storage != nullptr && verdict == TurnVerdict::Store) {
     return env_.storage->take(told);
   }
   probe_.take(lane, told.reply);
-  GCOORD_TRY_STATUS(env_.rows.take(lane, told));
+  GCOORD_TRY_STATUS(event != nullptr ? env_.rows.take(lane, *event) : env_.rows.take(lane, told));
   const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
   return env_.storage != nullptr && decided ? env_.storage->on_told(told) : Status{};
 }
 
 // Takes what a lane brought; how much that was.
 Result<std::uint32_t> EventDrain::drain_lane(std::uint32_t lane, std::uint32_t most) {
+  if (followers_ != nullptr) {
+    return drain_followed(lane, most);
+  }
   std::uint32_t told = 0;
   for (; told < most; ++told) {
     const HostEventSlot* const slot = env_.node.pull(lane);
     if (slot == nullptr) {
       break;
     }
-    GCOORD_TRY_STATUS(take(lane, *slot));
+    GCOORD_TRY_STATUS(take(lane, *slot, nullptr));
   }
   if (env_.node.lane(lane).is_broken()) {
-    return Status{StatusCode::Internal,
-                  "the device wrote what none writes to lane " + std::to_string(lane),
-                  kDeviceFailed};
+    return lane_broken(lane);
   }
   if (told != 0) {
     probe_.heard(lane, env_.now_ms());
   }
   return told;
+}
+
+// The same where a thread follows the lane. Where a term ended, that thread does nothing meanwhile:
+// what the lane has now is passed on whole.
+Result<std::uint32_t> EventDrain::drain_followed(std::uint32_t lane, std::uint32_t most) {
+  Follower& follower = followers_->of(lane);
+  std::optional<ShortMutex::Held> held;
+  if (env_.rows.is_ending(lane)) {
+    held.emplace(followers_->hold(lane));
+    most += kCopyRingEvents;
+  }
+  std::uint32_t told = 0;
+  while (told < most) {
+    if (const Status* const failure = followers_->failure()) {
+      return *failure;
+    }
+    if (follower.front(lane) != nullptr) {
+      GCOORD_TRY_STATUS(pass_on(lane));
+      ++told;
+      continue;
+    }
+    if (followers_->help(lane, most - told) == 0) {
+      break;
+    }
+  }
+  if (told != 0) {
+    probe_.heard(lane, env_.now_ms());
+  }
+  return told;
+}
+
+Status EventDrain::pass_on(std::uint32_t lane) {
+  Follower& follower = followers_->of(lane);
+  const CopyEvent& event = *follower.front(lane);
+  GCOORD_TRY_STATUS(take(lane, event.told, &event));
+  follower.pop(lane);
+  return {};
+}
+
+// The lane's follower is held.
+Status EventDrain::settle(std::uint32_t lane) {
+  while (followers_->of(lane).front(lane) != nullptr && followers_->failure() == nullptr) {
+    GCOORD_TRY_STATUS(pass_on(lane));
+  }
+  const Status* const failure = followers_->failure();
+  return failure == nullptr ? Status{} : *failure;
+}
+
+Status EventDrain::while_settled(const std::function<Status()>& work) {
+  std::vector<ShortMutex::Held> held;
+  const std::uint32_t lanes = env_.node.options().shape.stripe_count;
+  for (std::uint32_t lane = 0; followers_ != nullptr && lane < lanes; ++lane) {
+    held.push_back(followers_->hold(lane));
+    GCOORD_TRY_STATUS(settle(lane));
+  }
+  return work();
+}
+
+void EventDrain::begin_following() {
+  if (followers_ != nullptr) {
+    env_.rows.follow_by(followers_.get());
+    followers_->start();
+  }
+}
+
+void EventDrain::stop_following() {
+  if (followers_ != nullptr) {
+    followers_->stop();
+  }
+}
+
+void EventDrain::leave_all(bool left) {
+  if (followers_ != nullptr) {
+    followers_->leave_all(left);
+  }
 }
 
 }  // namespace gcoord::server

@@ -3,10 +3,13 @@
 //
 // Nothing is passed on that a device cannot say (event_check.h). Lanes with requests under way come
 // first; where a term ended, all that is in the lane, so that what was decided for a client before
-// is answered before ResidentRows::follow ends the rest. One thread.
+// is answered before ResidentRows::follow ends the rest. Where threads follow the lanes
+// (server/resident/copy), what they have had is taken from their rings, and their work is done here
+// where a ring is empty. One thread.
 #pragma once
 
 #include "common/status.h"
+#include "server/resident/copy/followers.h"
 #include "server/resident/engine/event_check.h"
 #include "server/resident/engine/probe.h"
 #include "server/resident/engine/requests.h"
@@ -17,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace gcoord::server {
@@ -30,27 +34,48 @@ class EventDrain {
     ResidentRows& rows;
     ResidentStorage* storage = nullptr;  // In durable mode.
     std::function<std::uint64_t()> now_ms;
+    CopyOptions copy = {};  // Where threads follow the lanes.
   };
 
-  explicit EventDrain(const Environment& environment)
-      : env_(environment),
-        check_(environment.node, environment.requests),
-        probe_(environment.node.options().shape.stripe_count, environment.requests),
-        drained_(environment.node.options().shape.stripe_count) {}
+  explicit EventDrain(const Environment& environment);
 
   // A bounded part of what there is; how much that was.
   Result<std::size_t> drain();
+
+  // --- Threads that follow the lanes, where the environment says so; else nothing happens
+
+  // From where the rows are, before anything was drained.
+  void begin_following();
+  void stop_following();
+
+  // As Followers::leave_all.
+  void leave_all(bool left);
+
+  // nullptr: nobody follows.
+  Followers* followers() { return followers_.get(); }
+
+  Follower::Counts copy_counts() const {
+    return followers_ == nullptr ? Follower::Counts{} : followers_->counts();
+  }
+
+  // Does something while the tables are where the rows are: all that followers have had is passed
+  // on first, and they rest. Failures: what that finds, and the work's.
+  Status while_settled(const std::function<Status()>& work);
 
   ResidentProbe& probe() { return probe_; }
 
  private:
   Result<std::uint32_t> drain_lane(std::uint32_t lane, std::uint32_t most);
 
-  Status take(std::uint32_t lane, const HostEventSlot& told);
+  Result<std::uint32_t> drain_followed(std::uint32_t lane, std::uint32_t most);
+  Status pass_on(std::uint32_t lane);
+  Status settle(std::uint32_t lane);
+  Status take(std::uint32_t lane, const HostEventSlot& told, const CopyEvent* event);
   Status look();
 
   Environment env_;
   EventCheck check_;
+  std::unique_ptr<Followers> followers_;
   ResidentProbe probe_;
   std::uint32_t next_lane_ = 0;  // Where the next call begins.
   std::vector<bool> drained_;    // By lane: nothing was left in it a moment ago.

@@ -48,6 +48,22 @@ ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
                                  "Shards whose promises this node has forgotten",
                                  "",
                                  ""})),
+      ahead_(registry.gauge({"gcoord_server_resident_ahead_events",
+                             "Events that threads have taken from the device and the loop has not.",
+                             "",
+                             ""})),
+      ahead_most_(registry.gauge({"gcoord_server_resident_ahead_events_most",
+                                  "The most of them that one lane ever had.",
+                                  "",
+                                  ""})),
+      full_(registry.counter({"gcoord_server_resident_ahead_full_total",
+                              "Times that a thread waited because the loop was too far behind.",
+                              "",
+                              ""})),
+      followed_(registry.counter({"gcoord_server_resident_ahead_applied_total",
+                                  "Commands that threads applied to the host's tables.",
+                                  "",
+                                  ""})),
       channels_(registry) {
   for (std::uint32_t k = 1; k < kIngressFaults; ++k) {
     unsound_[k] = &registry.counter(
@@ -56,6 +72,14 @@ ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
          "fault",
          ingress_fault_name(static_cast<IngressFault>(k))});
   }
+}
+
+void ResidentMetrics::show_copy(const Follower::Counts& counts) {
+  ahead_.set(static_cast<std::int64_t>(counts.ahead));
+  ahead_most_.set(static_cast<std::int64_t>(counts.ahead_most));
+  full_.add(counts.full - copy_shown_.full);
+  followed_.add(counts.applied - copy_shown_.applied);
+  copy_shown_ = counts;
 }
 
 void ResidentMetrics::show(const ResidentRows& rows, const ResidentRequests& requests) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "server/resident/copy/follower.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/links/link_metrics.h"
@@ -26,6 +27,7 @@ class ResidentMetrics {
 
   // Refusals of `now` never fall while the node lives.
   void show_pages(const PageCounts& now);
+  void show_copy(const Follower::Counts& counts);
 
   void on_growth() { growths_.add(1); }
 
@@ -41,10 +43,15 @@ class ResidentMetrics {
   Counter& pages_refused_;
   Gauge& voting_;
   Gauge& forgotten_;
+  Gauge& ahead_;
+  Gauge& ahead_most_;
+  Counter& full_;
+  Counter& followed_;
   ResidentChannelMetrics channels_;
   std::array<Counter*, kIngressFaults> unsound_{};  // By IngressFault; of None there is none.
   ResidentRowCounts shown_;
   std::uint64_t refused_shown_ = 0;
+  Follower::Counts copy_shown_;
 };
 
 }  // namespace gcoord::server

@@ -5,6 +5,7 @@
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 #include "server/resident/engine/resident_replicas.h"
+#include "server/resident/engine/shape.h"
 #include "server/resident/node/device.h"
 
 #include <algorithm>
@@ -15,20 +16,6 @@
 
 namespace gcoord::server {
 namespace {
-
-// Looks at every ring of clients in every turn still happen with so few (device_turn.h).
-constexpr std::uint32_t kStripesMin = 16;
-// When a node is lost, each row that it led takes four or five whole steps on both others, and a
-// stripe takes 32 rows in a turn of up to a tenth of a millisecond: so many rows are done with in
-// some ten milliseconds, and sixteen stripes for a million rows were at it for hundreds.
-constexpr std::uint32_t kStripeRows = 4096;
-// Three nodes of so many, and their clocks, find room on one GPU: eight to a multiprocessor.
-constexpr std::uint32_t kStripesMax = 256;
-// Stripes come together in blocks when there are more than a GPU has multiprocessors.
-constexpr std::uint32_t kBlocks = 128;
-
-// Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
-constexpr std::uint32_t kLogSlots = 128;
 
 constexpr std::uint64_t kHeartbeatMs = 200;
 
@@ -58,20 +45,6 @@ Status check(const ReplicaOptions& options) {
 
 ResidentNames names_of(const ReplicaOptions& options) {
   return ResidentNames{{options.node, options.peers[0].id, options.peers[1].id}};
-}
-
-TurnShape shape_of(const ReplicaOptions& options) {
-  TurnShape shape;
-  shape.shard_count = options.shard_count;
-  const std::uint32_t usual =
-      std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax);
-  const std::uint32_t wanted = options.turn_stripes != 0 ? options.turn_stripes : usual;
-  shape.stripe_count = std::min(wanted, (options.shard_count + kScanRows - 1) / kScanRows);
-  shape.block_stripes = std::clamp(shape.stripe_count / kBlocks, 1u, kBlockStripesMax);
-  shape.log_slots = kLogSlots;
-  shape.entries_max = kTurnEntriesMax;
-  shape.wide_count = first_wide_places(shape);
-  return shape;
 }
 
 LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
@@ -187,7 +160,7 @@ Status ResidentReplicas::open_node() {
   options.make_memory = options_.engine.make_memory;
   options.node.self = options_.engine.node;
   options.node.names = names_of(options_.engine);
-  options.node.shape = shape_of(options_.engine);
+  options.node.shape = resident_shape(options_.engine);
   options.node.sizes = sizes_of(options_.locks_max, options.node.shape);
   options.node.index_seed = options_.index_seed;
   GCOORD_TRY(device_, open_resident_device(options));
@@ -259,8 +232,13 @@ Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
       ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
         send_peer_message(to, message);
       });
-  events_ = std::make_unique<EventDrain>(EventDrain::Environment{
-      *device_.node, *requests_, *rows_, storage_.get(), [this] { return now_ms(); }});
+  events_ =
+      std::make_unique<EventDrain>(EventDrain::Environment{.node = *device_.node,
+                                                           .requests = *requests_,
+                                                           .rows = *rows_,
+                                                           .storage = storage_.get(),
+                                                           .now_ms = [this] { return now_ms(); },
+                                                           .copy = options_.copy});
   links_ = std::make_unique<LinkKeeper>(
       std::move(links),
       LinkKeeper::Environment{

@@ -43,6 +43,9 @@ ResidentReplicas::ResidentReplicas(ResidentReplicasOptions options,
 // A kernel that does not leave keeps the memory that it works in: the driver would wait for it.
 ResidentReplicas::~ResidentReplicas() {
   constexpr std::uint32_t kPatienceMs = 2000;
+  if (events_ != nullptr) {
+    events_->stop_following();
+  }
   links_.reset();
   if (device_.turn != nullptr && !device_.turn->stop(kPatienceMs).ok()) {
     static_cast<void>(device_.turn.release());
@@ -138,7 +141,11 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
     return joined;
   }
   GCOORD_TRY_STATUS(stand_in_for_peers());
-  GCOORD_TRY_STATUS(begin());
+  // From here on the rows promise: the directory says so first.
+  GCOORD_TRY_STATUS(identity_->mark_in_use());
+  network_->tell_durable(durable_word());
+  events_->begin_following();
+  GCOORD_TRY_STATUS(device_.turn->start());
   links_->enter(ResidentPhase::Runs);
   return joined + 1;
 }
@@ -152,13 +159,6 @@ ResidentMeeting ResidentReplicas::meeting(std::uint64_t now_ms) {
           .established = established,
           .all_ready = links_->all_ready() && device_.node->connected(),
           .waited_ms = established ? now_ms - due_.established_ms : 0};
-}
-
-// From here on the rows promise: the directory says so first.
-Status ResidentReplicas::begin() {
-  GCOORD_TRY_STATUS(identity_->mark_in_use());
-  network_->tell_durable(durable_word());
-  return device_.turn->start();
 }
 
 // The turn goes on with the channels and the room that the node has then.
@@ -229,6 +229,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
     done += stored;
   }
   metrics_.show(*rows_, *requests_);
+  metrics_.show_copy(events_->copy_counts());
   links_->proxies().tell_metrics();
   metrics_.show_channels(*device_.node, now_ms());
   return done + told + (turned ? 1 : 0);
@@ -256,7 +257,12 @@ Status ResidentReplicas::tell_alive(std::uint64_t now_ms) {
 Result<std::size_t> ResidentReplicas::store(std::uint64_t now_ms) {
   storage_->submit();
   network_->tell_durable(storage_->durable_lsn());
-  const std::size_t done = storage_->checkpoint(now_ms);
+  std::size_t done = 0;
+  const auto advance = [&] {
+    done = storage_->checkpoint(now_ms);
+    return Status{};
+  };
+  GCOORD_TRY_STATUS(storage_->reads_states() ? events_->while_settled(advance) : advance());
   if (const auto end = storage_->take_checkpoint_end()) {
     if (!end->ok() && end->code() != StatusCode::ResourceExhausted) {
       return *end;
@@ -308,8 +314,8 @@ void ResidentReplicas::on_frame(NodeId from,
       links_->on_folder_bytes(from, message);
     } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
-    } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {
-      fail(taken);
+    } else {
+      fail(events_->while_settled([&] { return states_->on_message(from, message); }));
     }
   }
 }

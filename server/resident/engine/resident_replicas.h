@@ -76,6 +76,8 @@ struct ResidentReplicasOptions {
   // Whether all nodes of the cluster are known to have Feature::SystemRecords now
   // (Abilities::takes_records); none: they are not.
   std::function<bool()> nodes_take_records;
+  // Threads that follow the lanes; part_shards as resident_part_shards() says.
+  CopyOptions copy;
 };
 
 // How long the host may stand still before its device falls silent: half of what peers wait for.
@@ -88,9 +90,6 @@ constexpr std::uint64_t host_patience_ms(const ReplicaOptions& options) {
 constexpr std::uint64_t proxy_silence_ms(const ReplicaOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms * 3 / 4;
 }
-
-// The most that the tables of a resident node are sized for, over all stripes.
-inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
 class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
  public:
@@ -140,6 +139,8 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
 
   std::string shard_channel(NodeId peer) const override { return links_->channel_text(peer); }
 
+  void on_observed(bool observed) override { events_->leave_all(observed); }
+
  private:
   // When work of the loop is due, by the engine's clock; 0: at once, or not yet known.
   struct Due {
@@ -177,7 +178,6 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   void tell_gap(std::uint64_t now_us);
   Result<std::size_t> meet(std::uint64_t now_ms);
   ResidentMeeting meeting(std::uint64_t now_ms);
-  Status begin();
   Status while_quiesced(const std::function<Status()>& work);
   Result<std::size_t> run(std::uint64_t now_us);
   Result<std::size_t> store(std::uint64_t now_ms);

@@ -13,15 +13,6 @@
 namespace gcoord::server {
 namespace {
 
-Status difference(const HostEventSlot& told, std::uint64_t own) {
-  return {StatusCode::Internal,
-          "the device and its host disagree on shard " + std::to_string(told.reply.shard.value) +
-              " after entry " + std::to_string(told.reply.index.value) + ": state hash " +
-              std::to_string(told.reply.result.word[0]) + " there, " + std::to_string(own) +
-              " here",
-          kDeviceFailed};
-}
-
 // Whether a term that was led here is over.
 bool ends(const LeaderWord& before, const LeaderWord& now) {
   return before.leads() && (!now.leads() || before.term != now.term);
@@ -90,6 +81,49 @@ void ResidentRows::follow(const ResidentLeaders::Change& change) {
 
 // --- What the ring brings
 
+Status ResidentRows::take(std::uint32_t lane, const CopyEvent& event) {
+  const TurnReply& reply = event.told.reply;
+  switch (reply.verdict) {
+    case TurnVerdict::Installed:
+      commands_.put(reply.shard, event.pieces);  // From here on it is followed here.
+      break;
+    case TurnVerdict::Committed:
+    case TurnVerdict::Told:
+      note_room(lane, event.told);
+      return take_entry(event.told, event.read ? &event : nullptr);
+    default:
+      break;
+  }
+  return take(lane, event.told);
+}
+
+// What the followers know of a row they have from here.
+void ResidentRows::follow_by(Followers* followers) {
+  followers_ = followers;
+  for (std::uint32_t number = 0; followers != nullptr && number < rows_.size(); ++number) {
+    const ShardId shard{number};
+    Follower& follower = followers->of(requests_.lane_of(shard));
+    if (rows_[number].absent) {
+      follower.begin_left(shard);
+    } else {
+      follower.begin(shard, rows_[number].applied, commands_.pieces(shard));
+      commands_.forget(shard);
+    }
+  }
+}
+
+CommandReassembler::Pieces ResidentRows::pieces(ShardId shard) const {
+  const bool followed = followers_ != nullptr && !rows_[shard.value].absent;
+  return followed ? followers_->of(requests_.lane_of(shard)).pieces(shard)
+                  : commands_.pieces(shard);
+}
+
+void ResidentRows::note_room(std::uint32_t lane, const HostEventSlot& told) {
+  if (done_of(told.reply.result) != LockTurnDone::Absent && !LockTurnService::is_noop(told.entry)) {
+    requests_.note_room(lane, room_of(told.reply.result));
+  }
+}
+
 Status ResidentRows::take(std::uint32_t lane, const HostEventSlot& told) {
   if (told.reply.shard.value >= rows_.size()) {
     // A probe's answer, which ends nothing; or the device names a row that it cannot have.
@@ -103,11 +137,8 @@ Status ResidentRows::take(std::uint32_t lane, const HostEventSlot& told) {
       return {};
     case TurnVerdict::Committed:
     case TurnVerdict::Told:
-      if (done_of(told.reply.result) != LockTurnDone::Absent &&
-          !LockTurnService::is_noop(told.entry)) {
-        requests_.note_room(lane, room_of(told.reply.result));
-      }
-      return take_entry(told);
+      note_room(lane, told);
+      return take_entry(told, nullptr);
     case TurnVerdict::NotLeader:
     case TurnVerdict::Overloaded:
     case TurnVerdict::Refused:
@@ -191,10 +222,10 @@ void ResidentRows::note_own_term(const TurnReply& told) {
   }
 }
 
-Status ResidentRows::take_entry(const HostEventSlot& told) {
+Status ResidentRows::take_entry(const HostEventSlot& told, const CopyEvent* event) {
   ++counts_.entries;
   note_own_term(told.reply);
-  return is_wanted(told.reply.shard) ? keep_waiting(told) : apply(told);
+  return is_wanted(told.reply.shard) ? keep_waiting(told) : apply(told, event);
 }
 
 Status ResidentRows::keep_waiting(const HostEventSlot& told) {
@@ -221,38 +252,52 @@ void ResidentRows::end_covered(const HostEventSlot& told) {
   }
 }
 
-// What the service is told of an entry of the device, which was taken last: as its own engine
-// would, but that history keeps the entry as it stands in the log.
+// The next entry of a row that nobody follows.
+ResidentRows::Said ResidentRows::read(ShardId shard,
+                                      LogIndex index,
+                                      const locks::LockEntry& entry) {
+  Said said{.kind = commands_.take(shard, index, entry), .command = commands_.command()};
+  if (said.command == nullptr) {
+    encoded_.clear();
+    commands_.append_to(encoded_);
+    said.encoded = encoded_;
+  }
+  return said;
+}
+
+// What the service is told of an entry of the device: as its own engine would, but that history
+// keeps the entry as it stands in the log.
 AppliedEntry ResidentRows::entry_of(ShardId shard,
-                                    LogIndex index,
                                     const locks::LockEntry& entry,
-                                    ReassembledKind kind) {
-  AppliedEntry applied{.shard = shard, .index = index};
+                                    const Said& said) {
+  AppliedEntry applied{.shard = shard};
   if (LockTurnService::is_noop(entry)) {
     applied.kind = consensus::EntryKind::Noop;
     return applied;
   }
   applied.leaf = std::as_bytes(std::span{&entry, 1});
   record_.clear();
-  if (kind == ReassembledKind::Record) {
+  if (said.kind == ReassembledKind::Record) {
     // What tables of locks would have to have, too, is none of a record's business.
-    commands_.append_to(record_);
+    record_.assign(said.encoded.begin(), said.encoded.end());
     const auto header = decode_record_header(record_);
     applied.payload = header && is_system_kind(header->kind) ? std::span<const std::byte>{record_}
                                                              : std::span<const std::byte>{};
     rows_[shard.value].has_records = has_records_ = true;
-  } else if (kind == ReassembledKind::Command) {
+  } else if (said.kind == ReassembledKind::Command) {
     put_record_header(record_, {RecordKind::LockCommand});
-    applied.command = commands_.command();
-    if (applied.command == nullptr) {
-      commands_.append_to(record_);
-    }
+    applied.command = said.command;
+    record_.insert(record_.end(), said.encoded.begin(), said.encoded.end());
     applied.payload = record_;
+  }
+  if (said.event != nullptr && said.event->deed == CopyDeed::Applied) {
+    outcome_ = {said.event->reply, said.event->events, said.event->told.reply.result.word[0]};
+    applied.outcome = &outcome_;
   }
   return applied;
 }
 
-Status ResidentRows::apply(const HostEventSlot& told) {
+Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
   const ShardId shard = told.reply.shard;
   Row& row = rows_[shard.value];
   if (row.absent && told.reply.index <= row.applied) {
@@ -260,10 +305,14 @@ Status ResidentRows::apply(const HostEventSlot& told) {
     return {};
   }
   if (row.applied.value != 0 && told.reply.index != row.applied + 1) {
-    return {StatusCode::Internal, "the device reported entries out of order", kDeviceFailed};
+    return out_of_order();
   }
   row.applied = told.reply.index;
-  const ReassembledKind kind = commands_.take(shard, told.reply.index, told.entry);
+  const Said said = event == nullptr ? read(shard, told.reply.index, told.entry)
+                                     : Said{.kind = event->kind,
+                                            .command = event->known ? &event->command : nullptr,
+                                            .encoded = event->encoded,
+                                            .event = event};
   const auto asked = requests_.take(told.reply.tag);
   if (asked.has_value() && asked->mark != entry_mark(told.entry)) {
     return {StatusCode::Internal,
@@ -271,10 +320,11 @@ Status ResidentRows::apply(const HostEventSlot& told) {
                 " with another one's entry",
             kDeviceFailed};
   }
-  AppliedEntry entry = entry_of(shard, told.reply.index, told.entry, kind);
+  AppliedEntry entry = entry_of(shard, told.entry, said);
+  entry.index = told.reply.index;
   entry.term = told.reply.term;
   entry.leader = leaders_.leads(shard);
-  const bool says = kind == ReassembledKind::Command || kind == ReassembledKind::Record;
+  const bool says = said.kind == ReassembledKind::Command || said.kind == ReassembledKind::Record;
   if (says && asked.has_value()) {
     entry.cookie = asked->cookie;
   }
@@ -287,7 +337,11 @@ Status ResidentRows::apply(const HostEventSlot& told) {
     // A name or a record that did not arrive whole: nothing happened, as if there had been no room.
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
-  return compare(told, kind);
+  if (event != nullptr && event->deed != CopyDeed::Left) {
+    counts_.compared += said.kind == ReassembledKind::Command ? 1 : 0;
+    return {};  // The follower did.
+  }
+  return compare(told, said.kind);
 }
 
 Status ResidentRows::compare(const HostEventSlot& told, ReassembledKind kind) {
@@ -301,7 +355,7 @@ Status ResidentRows::compare(const HostEventSlot& told, ReassembledKind kind) {
   }
   const std::uint64_t own = service_.device_hash(shard);
   counts_.compared += kind == ReassembledKind::Command ? 1 : 0;
-  return own == told.reply.result.word[0] ? Status{} : difference(told, own);
+  return own == told.reply.result.word[0] ? Status{} : state_difference(told, own);
 }
 
 void ResidentRows::note_use(ShardId shard, const locks::LockEntry& entry) {
@@ -345,7 +399,7 @@ std::vector<ResidentRows::Want> ResidentRows::wants() const {
 }
 
 LogIndex ResidentRows::whole_at(ShardId shard) const {
-  const bool whole = !is_wanted(shard) && !commands_.between(shard);
+  const bool whole = !is_wanted(shard) && pieces(shard).entries.empty();
   return whole ? rows_[shard.value].applied : LogIndex{};
 }
 
@@ -364,7 +418,7 @@ Result<bool> ResidentRows::install(ShardId shard,
   use_.measure(requests_.lane_of(shard), shard);
   note_use(shard, {});
   for (const HostEventSlot& told : waiting.entries) {
-    GCOORD_TRY_STATUS(apply(told));
+    GCOORD_TRY_STATUS(apply(told, nullptr));
   }
   return true;
 }
@@ -390,7 +444,7 @@ StoredHead head_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
-  const CommandReassembler::Pieces pieces = commands_.pieces(shard);
+  const CommandReassembler::Pieces pieces = this->pieces(shard);
   const StoredHead head{.index = rows_[shard.value].applied.value,
                         .pieces_next = pieces.next.value,
                         .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
@@ -444,8 +498,9 @@ void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry&
     return;
   }
   row.applied = index;
-  const ReassembledKind kind = commands_.take(shard, index, entry);
-  service_.apply(entry_of(shard, index, entry, kind));
+  AppliedEntry applied = entry_of(shard, entry, read(shard, index, entry));
+  applied.index = index;
+  service_.apply(applied);
 }
 
 void ResidentRows::set_absent(ShardId shard) {

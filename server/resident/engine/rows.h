@@ -14,6 +14,7 @@
 #include "common/status.h"
 #include "server/interfaces/replica_view.h"
 #include "server/interfaces/state_machine.h"
+#include "server/resident/copy/followers.h"
 #include "server/resident/engine/leaders.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/use.h"
@@ -76,6 +77,14 @@ class ResidentRows {
   // The next thing that lane `lane` brought. Internal: the device and this host differ.
   Status take(std::uint32_t lane, const HostEventSlot& told);
 
+  // The same of what a follower of the lane has had before.
+  Status take(std::uint32_t lane, const CopyEvent& event);
+
+  // From now on they follow, from where the rows are, and outlive this; nullptr: nobody does. Where
+  // the rows' states are read or replaced, whoever does it holds the lane's follower and has passed
+  // on what it brought.
+  void follow_by(Followers* followers);
+
   // `lease`: leads, and the copy has what was acknowledged before this term.
   ShardView view(ShardId shard) const;
 
@@ -115,7 +124,7 @@ class ResidentRows {
   void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
 
   // Pieces of a name whose command is still to come.
-  CommandReassembler::Pieces pieces(ShardId shard) const { return commands_.pieces(shard); }
+  CommandReassembler::Pieces pieces(ShardId shard) const;
 
   // Whether records (locks/commands/entry_record.h) are known to stand in a log here.
   bool has_records() const { return has_records_; }
@@ -145,17 +154,24 @@ class ResidentRows {
 
   NodeId leader_of(ShardId shard) const { return leaders_.known(shard).leader; }
 
+  // What an entry is, and what became of it already.
+  struct Said {
+    ReassembledKind kind = ReassembledKind::Nothing;
+    const locks::LockCommand* command = nullptr;  // As CommandReassembler::command().
+    std::span<const std::byte> encoded;           // Of a record, or of a command without the above.
+    const CopyEvent* event = nullptr;             // A follower has had it.
+  };
+
+  void note_room(std::uint32_t lane, const HostEventSlot& told);
   void take_snapshot(const TurnReply& told);
   void take_refusal(const TurnReply& told);
   void note_own_term(const TurnReply& told);
-  Status take_entry(const HostEventSlot& told);
+  Status take_entry(const HostEventSlot& told, const CopyEvent* event);
   Status keep_waiting(const HostEventSlot& told);
-  Status apply(const HostEventSlot& told);
+  Status apply(const HostEventSlot& told, const CopyEvent* event);
   Status compare(const HostEventSlot& told, ReassembledKind kind);
-  AppliedEntry entry_of(ShardId shard,
-                        LogIndex index,
-                        const locks::LockEntry& entry,
-                        ReassembledKind kind);
+  Said read(ShardId shard, LogIndex index, const locks::LockEntry& entry);
+  AppliedEntry entry_of(ShardId shard, const locks::LockEntry& entry, const Said& said);
   void end_covered(const HostEventSlot& told);
   void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
@@ -168,14 +184,17 @@ class ResidentRows {
   ResidentLeaders leaders_;
   const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of the last look, to follow.
   std::vector<bool> ending_;                                       // By lane.
-  CommandReassembler commands_;
+  CommandReassembler commands_;                                    // Of rows that nobody follows.
+  Followers* followers_ = nullptr;
   ResidentUse use_;
   RoleChanges roles_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ResidentRowCounts counts_;
   bool has_records_ = false;
-  std::vector<std::byte> record_;  // What entry_of() says last; kept warm.
+  std::vector<std::byte> record_;   // What entry_of() says last; kept warm,
+  std::vector<std::byte> encoded_;  // and what read() says.
+  AppliedOutcome outcome_;
 };
 
 }  // namespace gcoord::server

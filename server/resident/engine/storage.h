@@ -111,6 +111,9 @@ class ResidentStorage {
   // A bounded part of a checkpoint's work. What a finished one says, once.
   std::size_t checkpoint(std::uint64_t now_ms) { return checkpointing_->advance(now_ms, {}); }
 
+  // Whether that may read states of rows.
+  bool reads_states() const { return checkpointing_->under_way(); }
+
   std::optional<Status> take_checkpoint_end() { return checkpointing_->take_end(); }
 
   std::vector<int> event_fds() const { return disk_->event_fds(); }

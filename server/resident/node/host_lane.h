@@ -4,7 +4,8 @@
 // Store; no-ops of several rows come in one slot. A lane puts them together again, and says where
 // the numbers in them cannot be (HostEventSlot::impossible): what a device writes is not believed.
 // Lanes are looked at far more often than they bring anything, so a look at one where nothing has
-// come costs one load. One thread.
+// come costs one load. One thread pushes and one pulls, which may be two; each may be another one
+// from one call to the next where a lock stands between.
 #pragma once
 
 #include "locks/commands/entry_layout.h"
@@ -62,7 +63,8 @@ class HostLane {
   void next_noop();
 
   netcore::LaneSender to_;
-  netcore::LaneReceiver from_;
+  // From here on of whoever pulls: on lines of their own.
+  alignas(64) netcore::LaneReceiver from_;
   netcore::LaneWires wires_;  // Of from_.
   ResidentNames names_;
   bool quiet_ = false;          // The last look found nothing, and as the stamp in front

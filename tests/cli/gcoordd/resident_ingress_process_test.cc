@@ -1,8 +1,8 @@
 // Three nodes of --turn resident whose client sockets I/O threads serve: what they prepare is
 // served like the rest, and the devices find nothing of it unsound.
+#include "tests/cli/gcoordd/metric_sum.h"
 #include "tests/cli/resident_cluster.h"
 
-#include <asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,22 +15,7 @@ class ResidentIngressTest : public ResidentProcessTest {
  protected:
   ResidentIngressTest() : ResidentProcessTest({.more = {"--io-threads", "1"}}) {}
 
-  // The sum of a metric over the nodes, and over its lines that begin so.
-  std::uint64_t sum(const std::string& begin) const {
-    std::uint64_t total = 0;
-    for (std::uint32_t node = 1; node <= 3; ++node) {
-      asio::ip::tcp::iostream stream;
-      stream.expires_after(kPatience);
-      stream.connect("127.0.0.1", std::to_string(cluster_->metrics_port(node)));
-      stream << "GET /metrics HTTP/1.0\r\nHost: node\r\n\r\n" << std::flush;
-      for (std::string line; std::getline(stream, line);) {
-        if (line.starts_with(begin)) {
-          total += std::stoull(line.substr(line.rfind(' ') + 1));
-        }
-      }
-    }
-    return total;
-  }
+  std::uint64_t sum(const std::string& begin) const { return metric_sum(*cluster_, begin); }
 
   std::uint64_t proposed(const std::string& way) const {
     return sum("gcoord_server_ingress_commands_total{way=\"" + way + "\"}");

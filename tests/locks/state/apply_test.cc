@@ -178,7 +178,9 @@ TEST(LockApply, L13TokenCheckTellsValidStaleAndFree) {
                                           {shard.shard, hash_name("free"), second},
                                           {ShardId{1}, hash_name("job"), second}};
   std::vector<TokenVerdict> verdicts(checks.size());
-  shard.locks.check_batch(checks, verdicts);
+  for (std::size_t k = 0; k < checks.size(); ++k) {
+    verdicts[k] = shard.locks.check(checks[k]);
+  }
   EXPECT_EQ(verdicts,
             (std::vector<TokenVerdict>{
                 TokenVerdict::Stale, TokenVerdict::Valid, TokenVerdict::Free, TokenVerdict::Free}));

@@ -196,7 +196,9 @@ TEST_F(WaitGateTest, BarriersAndLooksAtGroupsEndLikewise) {
   const auto look = bench_.send(
       slot,
       protocol::encode_group_query(
-          {bench_.service->groups().epoch(ShardId{slot.shard}, hash_name("jobs/g")), 1, "jobs/g"}));
+          {bench_.service->group_machine().groups().epoch(ShardId{slot.shard}, hash_name("jobs/g")),
+           1,
+           "jobs/g"}));
   bench_.engine.confirm_reads(*bench_.service);
   settle();
   EXPECT_FALSE(answered(barrier));

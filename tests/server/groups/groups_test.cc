@@ -301,7 +301,7 @@ TEST_F(GroupsTest, TheStateOfAShardGoesToAnotherNodeWithItsGroups) {
   other.service->serialize(shard, again);
   EXPECT_EQ(again, bytes);
   ASSERT_TRUE(other.service->install(shard, before).ok());
-  EXPECT_EQ(other.service->groups().usage().participants, 0u);
+  EXPECT_EQ(other.service->group_machine().groups().usage().participants, 0u);
 }
 
 TEST_F(GroupsTest, NothingIsWrittenBeforeAllNodesKnowGroups) {

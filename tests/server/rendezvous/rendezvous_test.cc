@@ -248,11 +248,12 @@ TEST_F(RendezvousTest, TheStateOfAShardGoesToAnotherNodeAndItsLastCallEndsThere)
   other.lead_all();
   other.pass_ms(600);
   other.decide();
-  const auto* const rendezvous = other.service->rendezvous().find(shard(), hash_name(kName));
+  const auto* const rendezvous =
+      other.service->group_machine().rendezvous().find(shard(), hash_name(kName));
   ASSERT_NE(rendezvous, nullptr);
   EXPECT_EQ(rendezvous->members.size(), 2u);
   ASSERT_TRUE(other.service->install(shard(), before).ok());
-  EXPECT_EQ(other.service->rendezvous().usage().rendezvous, 0u);
+  EXPECT_EQ(other.service->group_machine().rendezvous().usage().rendezvous, 0u);
 }
 
 TEST_F(RendezvousTest, ARestoreDrawsHigherRoundsAndDropsMembersWithSessions) {

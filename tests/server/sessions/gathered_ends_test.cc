@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,7 +131,8 @@ class GatheredEndsTest : public ThreeNodesTest {
   std::uint64_t epoch() const { return view().epoch; }
 
   membership::GroupView view() const {
-    return leader_.service->groups().view(LockBench::shard_of_name(kName), hash_name(kName));
+    return leader_.service->group_machine().groups().view(LockBench::shard_of_name(kName),
+                                                          hash_name(kName));
   }
 };
 
@@ -305,6 +307,55 @@ TEST_F(GatheredEndsTest, GroupsAndSessionsWithoutOneDoNotKeepEachOther) {
   const std::vector<std::uint64_t> moments = views_within(1700);
   ASSERT_EQ(moments.size(), 1u);
   EXPECT_LE(moments[0], kTtlMs - 500 + kEndTicksMax * 10);
+}
+
+// The same with the tables in parts, as where threads follow a device: the session that holds a
+// lock is found in the part of the shard.
+class GatheredEndsOfPartsTest : public GatheredEndsTest {
+ protected:
+  GatheredEndsOfPartsTest() {
+    LockServiceOptions options;
+    options.node = NodeId{1};
+    options.nodes = nodes_;
+    options.tick_ms = 10;
+    options.election_ticks = 10;
+    options.limits = {4, 100, 60'000};
+    options.part_shards = 1;
+    leader_.service = std::make_unique<LockService>(options, leader_.sink, metrics_);
+    leader_.router = std::make_unique<RequestRouter>(RequestOwners{.service = *leader_.service});
+    leader_.service->set_time(1'000'000);
+    leader_.service->start(leader_.engine, Incarnation{7}, leader_.reports);
+    leader_.lead_all();
+  }
+
+  ~GatheredEndsOfPartsTest() override {
+    leader_.router.reset();
+    leader_.service.reset();
+  }
+
+ private:
+  MetricsRegistry metrics_;
+};
+
+TEST_F(GatheredEndsOfPartsTest, MembersThatDieAtOnceMakeOneView) {
+  ASSERT_EQ(leader_.service->locks().clock().only(), nullptr);
+  join(1);
+  join(2);
+  join(3);
+  leader_.acquire(3, 2, "job/0", 0, kTtlMs);
+  decide();
+  renew(1);
+  pass_ms(250);
+  renew(2);
+  pass_ms(350);
+  renew(3);
+  // 1 and 2 die now.
+  const std::vector<std::uint64_t> moments = views_within(4000, {3});
+  ASSERT_EQ(moments.size(), 1u);
+  EXPECT_GE(moments[0], kTtlMs - 350);
+  ASSERT_EQ(view().members.size(), 1u);
+  EXPECT_EQ(view().members[0].id, "m3");
+  expect_equal_states();
 }
 
 // Bytes and results of a log without gathered ends are those of before: one entry for each death.

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "locks/snapshot/snapshot.h"
-#include "server/interfaces/log_record.h"
+#include "server/interfaces/lock_command.h"
 #include "server/interfaces/state_machine.h"
+#include "server/resident/copy/followers.h"
+#include "server/resident/engine/event_drain.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/engine/states.h"
@@ -23,9 +25,17 @@ namespace gcoord::server {
 inline constexpr std::uint32_t kShards = 24;
 inline constexpr std::uint32_t kLanes = 3;
 
+inline constexpr locks::LockCommandKind kUnknown = locks::LockCommandKind::Unknown;
+
 // The lock tables as a service, and what became of each cookie.
 class CopyService final : public StateMachine {
  public:
+  explicit CopyService(std::uint32_t part_shards = 0)
+      : locks({.shard_count = kShards,
+               .index_seed = 5,
+               .group_answers_apart = true,
+               .part_shards = part_shards}) {}
+
   void apply(const AppliedEntry& entry) override {
     if (entry.payload.empty()) {
       return;
@@ -38,10 +48,15 @@ class CopyService final : public StateMachine {
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
     const auto reply =
-        entry.command != nullptr
-            ? locks.apply(entry.shard, entry.index, *entry.command, Tick{1}, events)
-            : locks.apply_bytes(
-                  entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+        entry.outcome != nullptr
+            ? entry.outcome->reply
+            : locks.apply(entry.shard,
+                          entry.index,
+                          lock_command_of(entry).value_or(locks::LockCommand{.kind = kUnknown}),
+                          Tick{1},
+                          events);
+    granted += reply.code == locks::LockCode::Granted ? 1 : 0;
+    ended += entry.outcome != nullptr ? entry.outcome->events.size() : events.count;
     if (entry.cookie != 0) {
       applied[entry.cookie] = reply.code;
     }
@@ -77,8 +92,9 @@ class CopyService final : public StateMachine {
 
   void on_loop_gap(std::uint64_t) override {}
 
-  locks::LockCpu locks{
-      locks::LockOptions{.shard_count = kShards, .index_seed = 5, .group_answers_apart = true}};
+  locks::LockCpu locks;
+  std::uint64_t granted = 0;  // Acquires that were, at once.
+  std::uint64_t ended = 0;    // Waits.
   std::map<std::uint64_t, locks::LockCode> applied;
   std::vector<std::vector<std::byte>> records;  // Of other services.
   std::set<std::uint64_t> noted;                // Cookies of those.
@@ -87,18 +103,36 @@ class CopyService final : public StateMachine {
   std::map<std::uint32_t, bool> leads;  // As the service was told.
 };
 
+// The threads of each host that follow lanes, of so many each; 0: there are none.
+struct HostThreads {
+  std::uint32_t lanes_each = 0;
+  std::uint32_t ring_events = kCopyRingEvents;
+
+  // Of the world's three lanes for 24 shards.
+  std::uint32_t part_shards() const { return lanes_each * kShards / kLanes; }
+};
+
 // The host's halves of the three nodes of a world, whose own copies are not used.
 struct Hosts {
   struct Host {
+    explicit Host(std::uint32_t part_shards) : service(part_shards) {}
+
+    Followers& followers() const { return *drain->followers(); }
+
     CopyService service;
     std::unique_ptr<ResidentRequests> requests;
     std::unique_ptr<ResidentRows> rows;
     std::unique_ptr<ResidentStates> states;
+    std::unique_ptr<EventDrain> drain;  // Where threads follow its lanes.
+    bool deaf = false;                  // Its loop stands still.
     Status failure;
   };
 
   // Lives do not end here, so that acknowledgements count from the first one on.
-  explicit Hosts(LockTurnSizes sizes = {}) : world(21, sizes, false, 256, false, false) {
+  explicit Hosts(LockTurnSizes sizes = {}, HostThreads threads = {})
+      : world(21, sizes, false, 256, false, false),
+        each{
+            Host(threads.part_shards()), Host(threads.part_shards()), Host(threads.part_shards())} {
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       Host& host = each[n];
       host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);
@@ -119,7 +153,24 @@ struct Hosts {
             }
           });
     }
+    for (std::uint32_t n = 0; threads.lanes_each != 0 && n < kTurnNodes; ++n) {
+      follow(n, threads);
+    }
     turns(4000);
+  }
+
+  void follow(std::uint32_t n, const HostThreads& threads) {
+    Host& host = each[n];
+    host.drain = std::make_unique<EventDrain>(
+        EventDrain::Environment{.node = *world.nodes[n].memory,
+                                .requests = *host.requests,
+                                .rows = *host.rows,
+                                .now_ms = [] { return std::uint64_t{1}; },
+                                .copy = {.tables = &host.service.locks,
+                                         .part_shards = threads.part_shards(),
+                                         .now = [] { return Tick{1}; },
+                                         .ring_events = threads.ring_events}});
+    host.drain->begin_following();
   }
 
   void turns(std::uint32_t count) {
@@ -136,6 +187,14 @@ struct Hosts {
   }
 
   void listen(std::uint32_t n) {
+    if (each[n].deaf) {
+      return;
+    }
+    if (each[n].drain != nullptr) {
+      const auto drained = each[n].drain->drain();
+      each[n].failure = drained.ok() ? each[n].failure : drained.status();
+      return;
+    }
     each[n].rows->look();
     hear(n);
     each[n].rows->follow();
@@ -154,8 +213,11 @@ struct Hosts {
     const auto messages = std::exchange(sent, {});
     for (const Message& message : messages) {
       EXPECT_TRUE(ResidentStates::is_message(message.bytes));
-      EXPECT_TRUE(
-          each[message.to].states->on_message(NodeId{message.from + 1}, message.bytes).ok());
+      Host& host = each[message.to];
+      const auto take = [&] {
+        return host.states->on_message(NodeId{message.from + 1}, message.bytes);
+      };
+      EXPECT_TRUE((host.drain != nullptr ? host.drain->while_settled(take) : take()).ok());
     }
   }
 
@@ -172,7 +234,8 @@ struct Hosts {
     const std::uint32_t n = leader_of(shard);
     EXPECT_LT(n, kTurnNodes);
     each[n].requests->command(shard, command, ++cookie);
-    for (std::uint32_t k = 0; k < 1000 && !each[n].service.applied.contains(cookie); ++k) {
+    const std::uint32_t most = each[n].drain != nullptr ? 1'000'000 : 1000;
+    for (std::uint32_t k = 0; k < most && !each[n].service.applied.contains(cookie); ++k) {
       turns(1);
     }
     return each[n].service.applied[cookie];

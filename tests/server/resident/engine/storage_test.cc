@@ -7,7 +7,7 @@
 #include "ledger/disk/memory_disk.h"
 #include "server/device_turn/store.h"
 #include "server/interfaces/errors.h"
-#include "server/interfaces/log_record.h"
+#include "server/interfaces/lock_command.h"
 #include "tests/server/resident/engine/resident_world.h"
 
 #include <gtest/gtest.h>
@@ -29,10 +29,8 @@ class TablesService final : public StateMachine {
     }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
-    if (entry.command != nullptr) {
-      locks.apply(entry.shard, entry.index, *entry.command, Tick{1}, events);
-    } else {
-      locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+    if (const auto command = lock_command_of(entry)) {
+      locks.apply(entry.shard, entry.index, *command, Tick{1}, events);
     }
   }
 

@@ -1,5 +1,5 @@
-// The reads of LockCpu: applied state only, nothing changes.
-#include "locks/cpu/lock_cpu.h"
+// The reads of LockPart: applied state only, nothing changes.
+#include "locks/cpu/part.h"
 #include "locks/state/broken.h"
 #include "locks/state/extra.h"
 #include "locks/state/keys.h"
@@ -38,19 +38,11 @@ std::vector<HeldLock::Holder> holders_of(const LockTables& tables, const LockExt
 
 }  // namespace
 
-void LockCpu::check_batch(std::span<const TokenCheck> requests,
-                          std::span<TokenVerdict> verdicts) const {
-  GCOORD_ASSERT(requests.size() == verdicts.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    verdicts[i] = check_token(tables(), requests[i]);
-  }
-}
-
-bool LockCpu::registered(ShardId shard, SessionId session) const {
+bool LockPart::registered(ShardId shard, SessionId session) const {
   return find_session(tables(), shard, session).value != 0;
 }
 
-bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
+bool LockPart::stands_in_line(ShardId shard, const LockCommand& acquire) const {
   const SessionRow session = find_session(tables(), shard, acquire.session);
   if (session.value == 0 || tables().sessions[session].phase != SessionPhase::Live) {
     return false;
@@ -60,12 +52,12 @@ bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
          tables().requests[row].argument_hash == argument_hash(acquire);
 }
 
-bool LockCpu::knows_request(ShardId shard, SessionId session, RequestSequence sequence) const {
+bool LockPart::knows_request(ShardId shard, SessionId session, RequestSequence sequence) const {
   const SessionRow row = find_session(tables(), shard, session);
   return row.value != 0 && find_request(tables(), tables().sessions[row], sequence).value != 0;
 }
 
-HeldLock LockCpu::describe(LockRow row) const {
+HeldLock LockPart::describe(LockRow row) const {
   const LockRecord& lock = tables().locks[row];
   const SessionRecord& holder = tables().sessions[lock.holder];
   const LockExtra extra = is_marked(lock) ? load_extra(tables(), lock) : LockExtra{};
@@ -84,7 +76,7 @@ HeldLock LockCpu::describe(LockRow row) const {
           .holders = holders_of(tables(), extra)};
 }
 
-std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
+std::optional<HeldLock> LockPart::get(ShardId shard, NameHash name) const {
   const LockRow row = find_held(tables(), shard, name);
   if (row.value == 0) {
     return std::nullopt;
@@ -92,16 +84,15 @@ std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
   return describe(row);
 }
 
-std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
-                                           NameHash name,
-                                           std::uint32_t first_place,
-                                           std::size_t limit) const {
+std::vector<QueuedWaiter> LockPart::waiters(ShardId shard,
+                                            NameHash name,
+                                            const Queued& places) const {
   std::vector<QueuedWaiter> found;
   const LockRow lock = find_held(tables(), shard, name);
   RequestRow row = lock.value == 0 ? RequestRow{} : tables().locks[lock].queue_first;
-  for (std::uint32_t place = 0; row.value != 0 && found.size() < limit; ++place) {
+  for (std::uint32_t place = 0; row.value != 0 && found.size() < places.limit; ++place) {
     const RequestRecord& waiter = tables().requests[row];
-    if (place >= first_place) {
+    if (place >= places.first) {
       found.push_back({.queue_place = place,
                        .session = tables().sessions[waiter.session_row].session,
                        .sequence = waiter.sequence,
@@ -114,8 +105,7 @@ std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
   return found;
 }
 
-std::vector<LostLock> LockCpu::losses(SessionId session) const {
-  std::vector<LostLock> lost;
+void LockPart::add_losses(SessionId session, std::vector<LostLock>& lost) const {
   for (const sessions::Registration& registration : clock().registrations_of(session)) {
     LockRow row = tables().sessions[registration.row].hold_first;
     for (std::uint32_t i = 0; i < kLossesLookedAt && row.value != 0; ++i) {
@@ -131,7 +121,6 @@ std::vector<LostLock> LockCpu::losses(SessionId session) const {
       row = hold.hold_next;
     }
   }
-  return lost;
 }
 
 }  // namespace gcoord::locks

@@ -49,6 +49,10 @@ constexpr std::uint32_t shrunk_stripe_pages(std::uint32_t stripe_pages,
              : 0;
 }
 
+// So many pages move while a node rests, each by copies of its own of some ten microseconds: rows
+// have no leader for longer than their patience otherwise.
+inline constexpr std::size_t kPageMovesMax = 1024;
+
 // Of all stripes.
 struct PageCounts {
   std::uint64_t pages = 0;
@@ -73,9 +77,9 @@ class PagePool {
   }
 
   // Replaces the pool by one of so many pages by stripe, with all that is taken.
-  // FailedPrecondition: more are taken; ResourceExhausted without memory; then the node is as it
-  // was. Internal, with kDeviceFailed: pages and rows contradict each other; after that the node
-  // must stop.
+  // FailedPrecondition: more are taken, or too many would move; ResourceExhausted without memory;
+  // then the node is as it was. Internal, with kDeviceFailed: pages and rows contradict each other;
+  // after that the node must stop.
   Status resize(Node& node, std::uint32_t stripe_pages) {
     GCOORD_TRY(const std::vector<std::uint32_t> owner, owners(node));
     const std::uint32_t stripes = node.shape.stripe_count;
@@ -98,6 +102,9 @@ class PagePool {
       }
       kept[at()] = owner[page];
       plan.moves.push_back({page, at(), 1});
+      if (plan.moves.size() > kPageMovesMax) {
+        return {StatusCode::FailedPrecondition, "more log pages would move than a node rests for"};
+      }
     }
     return replace(node, plan);
   }

@@ -54,7 +54,7 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   if (events.count > 0) {
     env_.outcomes.on_events(entry, events);
   }
-  if (machine_.effects().any) {
+  if (entry.outcome == nullptr && machine_.effects().any) {  // Else they are an earlier entry's.
     note_groups();
     env_.metrics.group_views->add(machine_.effects().changed.size());
     env_.parts.groups.on_effects(machine_.effects());

@@ -274,7 +274,9 @@ WatchHub::Environment ClientServices::watch_environment() {
           .metrics = environment_.metrics,
           .applied =
               [this](ShardId shard) {
-                return LogIndex{environment_.ledger.history().service().applied(shard)};
+                // What the tables had before they were watched is nobody's to see (docs/adr/0145).
+                return max_id(LogIndex{environment_.ledger.history().service().applied(shard)},
+                              environment_.service.locks().view(shard).applied(shard));
               },
           .residence =
               [this](ShardId shard, NameHash name) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace gcoord::server {
@@ -42,7 +43,11 @@ Followers::~Followers() {
 
 void Followers::start() {
   for (const auto& member : members_) {
-    member->thread = std::thread([this, &member = *member] { run(member); });
+    try {
+      member->thread = std::thread([this, &member = *member] { run(member); });
+    } catch (const std::system_error&) {
+      return;  // The system has no thread more: help() does what is left.
+    }
   }
 }
 

@@ -6,8 +6,8 @@
 // for the lanes of a thread that is busy elsewhere: so a command that is alone waits for no thread,
 // and many of them have all threads.
 // Whoever wants the tables of a lane's shards to be where the loop is (its role changes, a state
-// leaves or comes) holds the lane's follower, passes on all that is in the ring, and goes on
-// without letting it go. The loop alone calls; joined by the destructor.
+// leaves or comes) holds the lane's follower and passes on all that is in the ring. The loop alone
+// calls; joined by the destructor.
 #pragma once
 
 #include "common/host/short_mutex.h"

@@ -43,9 +43,7 @@ EventDrain::EventDrain(const Environment& environment)
 
 Result<std::size_t> EventDrain::drain() {
   GCOORD_TRY_STATUS(look());
-  if (followers_ != nullptr) {
-    followers_->set_time(env_.copy.now());
-  }
+  set_time();
   const std::uint32_t lanes = env_.node.options().shape.stripe_count;
   const std::uint32_t whole = env_.node.options().client_slots * kNoopsPerSlot;
   std::size_t told = 0;
@@ -71,6 +69,17 @@ Result<std::size_t> EventDrain::drain() {
     followers_->wake_helped();
   }
   return told + (env_.rows.follow() ? 1 : 0);
+}
+
+void EventDrain::set_time() {
+  if (followers_ != nullptr) {
+    followers_->set_time(env_.copy.now());
+  }
+}
+
+Status EventDrain::failure() const {
+  const Status* const failure = followers_ == nullptr ? nullptr : followers_->failure();
+  return failure == nullptr ? Status{} : *failure;
 }
 
 Status EventDrain::look() {
@@ -160,8 +169,7 @@ Status EventDrain::settle(std::uint32_t lane) {
   while (followers_->of(lane).front(lane) != nullptr && followers_->failure() == nullptr) {
     GCOORD_TRY_STATUS(pass_on(lane));
   }
-  const Status* const failure = followers_->failure();
-  return failure == nullptr ? Status{} : *failure;
+  return failure();
 }
 
 Status EventDrain::while_settled(const std::function<Status()>& work) {
@@ -177,6 +185,7 @@ Status EventDrain::while_settled(const std::function<Status()>& work) {
 void EventDrain::begin_following() {
   if (followers_ != nullptr) {
     env_.rows.follow_by(followers_.get());
+    set_time();
     followers_->start();
   }
 }

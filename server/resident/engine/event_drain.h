@@ -51,6 +51,13 @@ class EventDrain {
   // As Followers::leave_all.
   void leave_all(bool left);
 
+  // What the followers register sessions by from now on: called before anything is given to the
+  // device, which may have decided it a moment later.
+  void set_time();
+
+  // What a follower met that ends the node; later calls of drain() say the same.
+  Status failure() const;
+
   // nullptr: nobody follows.
   Followers* followers() { return followers_.get(); }
 

@@ -93,9 +93,10 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
     GCOORD_TRY_STATUS(engine->open_directory());
   }
   GCOORD_TRY_STATUS(engine->open_node());
-  GCOORD_TRY_STATUS(durable ? engine->open_storage(metrics) : engine->open_memory_rows());
+  GCOORD_TRY_STATUS(
+      explain_device(durable ? engine->open_storage(metrics) : engine->open_memory_rows()));
   if (engine->has_promised_) {
-    GCOORD_TRY_STATUS(engine->stand_in_for_peers());
+    GCOORD_TRY_STATUS(explain_device(engine->stand_in_for_peers()));
   }
   log_info(LogComponent::Gpu,
            "a shard at rest takes {} bytes of the turn's memory; log pages are taken on demand",

@@ -99,6 +99,10 @@ std::size_t ResidentReplicas::turn() {
   const std::uint64_t now_us = options_.engine.clock_us();
   tell_gap(now_us);
   due_.turned_us = now_us;
+  if (const Status followed = events_->failure(); !followed.ok()) {
+    fail(followed);  // Before anybody else is answered by these tables.
+    return 0;
+  }
   if (!links_->runs() || links_->proxies().live() || now_us >= due_.network_us) {
     due_.network_us = now_us + kNetworkUs;
     network_->progress(now_us / 1000, *this);
@@ -208,6 +212,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
     GCOORD_TRY(const std::size_t acks, storage_->take_acks());
     done += acks;
   }
+  events_->set_time();
   done += requests_->push();
   GCOORD_TRY(const bool turned, device_.turn->turn(now_us * 1000));
   GCOORD_TRY_STATUS(due_.pools.tend(

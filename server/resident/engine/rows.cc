@@ -85,7 +85,9 @@ Status ResidentRows::take(std::uint32_t lane, const CopyEvent& event) {
   const TurnReply& reply = event.told.reply;
   switch (reply.verdict) {
     case TurnVerdict::Installed:
-      commands_.put(reply.shard, event.pieces);  // From here on it is followed here.
+      if (!rows_[reply.shard.value].absent) {
+        commands_.put(reply.shard, event.pieces);  // From here on it is followed here.
+      }
       break;
     case TurnVerdict::Committed:
     case TurnVerdict::Told:

@@ -43,7 +43,8 @@ std::uint32_t resident_part_shards(const ReplicaOptions& options) {
   if (threads <= 1) {
     return 0;
   }
-  return (shape.stripe_count + threads - 1) / threads * stripe_rows(shape);
+  const std::uint32_t shards = (shape.stripe_count + threads - 1) / threads * stripe_rows(shape);
+  return shards < shape.shard_count ? shards : 0;  // One part is nobody's to share.
 }
 
 }  // namespace gcoord::server

@@ -4,6 +4,13 @@
 #include <span>
 
 namespace gcoord::server {
+namespace {
+
+// Rests of a node that had no memory for more log pages until it tries that again: each try may
+// take memory from others on its device for a moment.
+constexpr std::uint32_t kRestsWithoutGrowth = 32;
+
+}  // namespace
 
 NodePools::NodePools(netcore::MemoryRegistry& registry, ResidentView& view)
     : registry_(registry), view_(view), wide_(registry), pages_(registry) {}
@@ -42,16 +49,28 @@ Status NodePools::make_room() {
     GCOORD_TRY_STATUS(wide_.grow(view_.table));
     view_.wide_ask = wide_ask_from(view_.shape, view_.table);
   }
+  if (rests_without_growth_ != 0) {
+    --rests_without_growth_;
+    return {};  // Nor do rows wait for pages meanwhile.
+  }
   let_ask(true);
   GCOORD_TRY(const bool lacks, pages_.is_short(view_));
-  if (!lacks || view_.pages.grows == 0) {
-    return {};
+  return lacks && view_.pages.grows != 0 ? grow_pages() : Status{};
+}
+
+// By less than usual where there is no memory for that.
+Status NodePools::grow_pages() {
+  Status grown;
+  for (std::uint32_t by = kPageGrowth; by > 1; by /= 2) {
+    grown = pages_.resize(view_, std::min(limits_.most, by * view_.pages.stripe_pages));
+    if (grown.code() != StatusCode::ResourceExhausted) {
+      let_ask(true);
+      return grown;
+    }
   }
-  const Status grown =
-      pages_.resize(view_, std::min(limits_.most, kPageGrowth * view_.pages.stripe_pages));
-  const bool no_memory = grown.code() == StatusCode::ResourceExhausted;
-  let_ask(!no_memory);
-  return no_memory ? Status{} : grown;
+  let_ask(false);
+  rests_without_growth_ = kRestsWithoutGrowth;
+  return {};
 }
 
 Result<std::uint32_t> NodePools::wide_to_shrink() const {
@@ -91,9 +110,12 @@ Status NodePools::shrink_pages(std::uint32_t stripe_pages) {
   if (wanted >= view_.pages.stripe_pages) {
     return {};
   }
-  GCOORD_TRY_STATUS(pages_.resize(view_, wanted));
+  const Status shrunk = pages_.resize(view_, wanted);
+  if (shrunk.code() == StatusCode::FailedPrecondition) {
+    return {};  // What is taken lies too far behind: the pool stays.
+  }
   let_ask(true);
-  return {};
+  return shrunk;
 }
 
 std::size_t NodePools::idle_shard_bytes() const {

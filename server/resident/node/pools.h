@@ -38,7 +38,7 @@ class NodePools {
   Result<std::uint32_t> take_over(const ResidentView& image);
 
   // Larger pools where few places are left. Without memory for more log pages the node keeps those
-  // that it has, and does not ask for more until the next call. kDeviceExhausted: none for wide
+  // that it has, and does not ask for more for some calls. kDeviceExhausted: none for wide
   // rows.
   Status make_room();
 
@@ -64,12 +64,14 @@ class NodePools {
  private:
   // Whether the device may ask for log pages.
   void let_ask(bool there_is_memory);
+  Status grow_pages();
 
   netcore::MemoryRegistry& registry_;
   ResidentView& view_;
   ResidentPool wide_;
   PagePool<LockTurnService> pages_;
   PageLimits limits_;  // Of the stripes as they are.
+  std::uint32_t rests_without_growth_ = 0;
 };
 
 }  // namespace gcoord::server

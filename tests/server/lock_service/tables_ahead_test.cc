@@ -1,5 +1,6 @@
 // Entries whose doings the lock tables have already when the service is told of them, as on a
 // resident node whose lanes threads follow: it answers by what they did, in the order of the log.
+#include "protocol/groups/messages.h"
 #include "server/interfaces/lock_command.h"
 #include "server/lock_service/lock_service.h"
 #include "tests/server/fake_engine.h"
@@ -164,6 +165,32 @@ TEST(TablesAhead, TheStateHashIsThatOfTheEntryThatWasTold) {
   EXPECT_EQ(bench.service->state_hash(shard), bench.service->locks().state_hash(shard));
 }
 
+// What a group's last command changed was said once, when it was applied.
+TEST(TablesAhead, CommandsOfLocksSayNothingOfGroupsAgain) {
+  constexpr std::string_view kGroup = "workers";
+  AheadBench bench;
+  protocol::RequestSlot join = bench.slot(protocol::RequestKind::GroupJoin);
+  join.session = 5;
+  join.sequence = 1;
+  join.acked_below = 1;
+  join.ttl_ms = 1000;
+  join.shard = LockBench::shard_of_name(kGroup).value;
+  bench.decided(bench.send(join, protocol::encode_group_join({kGroup, "m", "at m"})));
+  protocol::RequestSlot look = bench.slot(protocol::RequestKind::GroupGet);
+  look.ttl_ms = 1000;
+  look.shard = join.shard;
+  look.deadline_ms = 10'000;
+  look.set(protocol::RequestFlag::Wait);
+  const auto waits = bench.send(look, protocol::encode_group_query({2, 1, kGroup}));
+  bench.engine.confirm_reads(*bench.service);
+  ASSERT_FALSE(bench.has_reply(waits));
+  const auto held = bench.acquire(6, 1, "a");
+  bench.go_ahead();
+  bench.tell_all();
+  EXPECT_TRUE(bench.has_reply(held));
+  EXPECT_FALSE(bench.has_reply(waits));
+}
+
 class Observer final : public ApplyObserver {
  public:
   void before(const locks::LockCpu&, ShardId, const locks::LockCommand&) override { ++seen; }
@@ -193,6 +220,9 @@ TEST(TablesAhead, TheLogIsToldWhoObservesAndWhatWasAheadBeforeIsNotObserved) {
   bench.go_ahead();
   observer.look(true);
   EXPECT_EQ(bench.engine.observed, std::vector<bool>{true});
+  // Watches begin behind it: it is what they are said to be at.
+  const ShardId shard = LockBench::shard_of_name("a");
+  EXPECT_EQ(bench.service->locks().view(shard).applied(shard), bench.ahead.front().index);
   bench.tell_all();
   EXPECT_EQ(observer.seen, 0);
   bench.acquire(6, 1, "b");

@@ -21,9 +21,9 @@ constexpr std::uint32_t kIdleLooks = 1000;
 // Of them so many in a row before another thread may have the processor.
 constexpr std::uint32_t kLooksInARow = 16;
 
-// More than so many events at once, of all lanes of a thread, are worth its waking up: some tens of
-// microseconds of work.
-constexpr std::uint32_t kWorthWaking = 24;
+// So many events within a millisecond, of all lanes of a thread, are worth its waking up: some tens
+// of microseconds of the loop's. Not those of one pass: a loop that is full makes many short ones.
+constexpr std::uint32_t kWorthWaking = 48;
 
 }  // namespace
 
@@ -112,11 +112,14 @@ std::uint32_t Followers::help(std::uint32_t lane, std::uint32_t most) const {
   return done;
 }
 
-void Followers::wake_helped() const {
+void Followers::wake_helped(std::uint64_t now_ms) {
+  const bool next = std::exchange(helped_ms_, now_ms) != now_ms;
   for (const auto& member : members_) {
-    if (std::exchange(member->helped, 0) >= kWorthWaking) {
+    if (member->helped >= kWorthWaking) {
       wake(*member);
+      member->helped = 0;
     }
+    member->helped = next ? 0 : member->helped;
   }
 }
 

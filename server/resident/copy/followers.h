@@ -61,8 +61,8 @@ class Followers {
   // Does the work of the lane's thread by so many events, if that does not hold it; by how many.
   std::uint32_t help(std::uint32_t lane, std::uint32_t most) const;
 
-  // Wakes the threads whose work help() did much of since the last call.
-  void wake_helped() const;
+  // Wakes the threads whose work help() did much of in this millisecond.
+  void wake_helped(std::uint64_t now_ms);
 
   void set_time(Tick now) const;
 
@@ -97,6 +97,7 @@ class Followers {
 
   std::uint32_t lanes_each_;
   std::vector<std::unique_ptr<Member>> members_;
+  std::uint64_t helped_ms_ = 0;  // That help() is counted in.
   std::atomic<bool> stopping_{false};
 };
 

@@ -66,7 +66,7 @@ Result<std::size_t> EventDrain::drain() {
     next_lane_ = (next_lane_ + 1) % lanes;
   }
   if (followers_ != nullptr) {
-    followers_->wake_helped();
+    followers_->wake_helped(env_.now_ms());
   }
   return told + (env_.rows.follow() ? 1 : 0);
 }

@@ -4,9 +4,22 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 namespace gcoord::chaos {
+namespace {
+
+// Its clients find it by a pipe in a folder that the environment names.
+bool mps_runs() {
+  const char* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  std::error_code failed;
+  return std::filesystem::exists(
+      std::filesystem::path(named != nullptr ? named : "/tmp/nvidia-mps") / "control", failed);
+}
+
+}  // namespace
 
 DevicesHere devices_here() {
   DevicesHere here;
@@ -23,6 +36,7 @@ DevicesHere devices_here() {
     }
     here.products.push_back(facts.value().name);
   }
+  here.mps = mps_runs();
   return here;
 }
 
@@ -72,6 +86,12 @@ Result<std::vector<DemoWay>> pick_ways(const DemoWish& wish,
   GCOORD_TRY(DevicePick processors, pick_devices("cpu", node_count, here));
   if (devices.device_of_node == processors.device_of_node) {
     return std::vector<DemoWay>{{"the host's turn on CPUs", "host", std::move(devices)}};
+  }
+  if (here.mps && wish.device == "auto") {
+    processors.why =
+        "the CPU for every node: under MPS, which serves the GPUs here, the kill -9 of one node "
+        "ends others";
+    return std::vector<DemoWay>{{"the host's turn on CPUs", "host", std::move(processors)}};
   }
   std::vector<DemoWay> ways;
   if (wish.device == "auto") {

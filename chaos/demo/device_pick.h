@@ -22,6 +22,7 @@ struct DevicePick {
 struct DevicesHere {
   std::vector<std::string> products;  // Of cuda:0, cuda:1 and so on.
   std::string obstacle;               // Meant when there are none.
+  bool mps = false;                   // CUDA's multi-process service (MPS) serves them.
 };
 
 DevicesHere devices_here();
@@ -44,9 +45,10 @@ struct DemoWish {
   std::string device = "auto";  // As pick_devices takes it.
 };
 
-// The ways that a wish leaves open: one where both are said, or
-// where there is no GPU to choose; else those whose speed only a trial tells (way_trial.h). Fails
-// as pick_devices does.
+// The ways that a wish leaves open: one where both are said, or where there is no GPU to choose;
+// else those whose speed only a trial tells (way_trial.h). With MPS nothing but CPUs is chosen: the
+// demo kills a node, and under MPS that ends other processes of its GPU, or leaves the GPU busy for
+// the node that comes back (docs/reference/devices.md). Fails as pick_devices does.
 Result<std::vector<DemoWay>> pick_ways(const DemoWish& wish,
                                        std::uint32_t node_count,
                                        const DevicesHere& here);

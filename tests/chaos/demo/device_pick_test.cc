@@ -76,5 +76,15 @@ TEST(DemoWays, HostAndResidentWayAreMeasuredWhereThereIsAGpu) {
       << "a device that was asked for by name is not replaced";
 }
 
+TEST(DemoWays, UnderMpsACrashOfOneNodeIsNotOneOfOthers) {
+  DevicesHere served = kFour;
+  served.mps = true;
+  const auto ways = pick_ways({"auto", "auto"}, 3, served).value();
+  ASSERT_EQ(ways.size(), 1u);
+  EXPECT_THAT(ways.front().devices.device_of_node, ElementsAre("cpu", "cpu", "cpu"));
+  EXPECT_THAT(ways.front().devices.why, HasSubstr("MPS"));
+  EXPECT_EQ(pick_ways({"resident", "auto"}, 3, served).value().front().turn, "resident");
+}
+
 }  // namespace
 }  // namespace gcoord::chaos

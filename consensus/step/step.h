@@ -105,12 +105,13 @@ GCOORD_HD inline void on_plain_message(const Row& r, Message m, std::uint32_t k)
   on_append(r, m, k);
 }
 
-// m is message k of the inbox.
+// m is message k of the inbox. Flat: a device that calls it keeps the whole row in its local memory
+// and steps half as many rows.
 template <typename Row>
-GCOORD_HD inline void on_message(const Row& r,
-                                 const InboxHead& in,
-                                 const Message& m,
-                                 std::uint32_t k) {
+GCOORD_HD_FLAT void on_message(const Row& r,
+                               const InboxHead& in,
+                               const Message& m,
+                               std::uint32_t k) {
   if (!plausible(r, m)) {
     ++r.out.dropped;
     return;

@@ -9,6 +9,7 @@
 // Another thread does what followers do, so what the loop finds lies in caches of another
 // processor where the machine has two that are free. Processor time of the loop's thread, per
 // command.
+#include "bench/loop/leading_log.h"
 #include "common/name_hash.h"
 #include "locks/commands/entry.h"
 #include "locks/commands/entry_writer.h"
@@ -21,7 +22,6 @@
 #include "server/resident/node/lock_turn_service.h"
 
 #include <benchmark/benchmark.h>
-
 #include <pthread.h>
 #include <sched.h>
 
@@ -30,7 +30,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,17 +86,6 @@ class Outboxes final : public protocol::ReplySink {
 
  private:
   ReplyOutbox outboxes_[kConnections];
-};
-
-class NoReports final : public NodeReports {
- public:
-  std::string node_status() const override { return {}; }
-
-  std::string shard_list_begin(ShardId) const override { return {}; }
-
-  std::string shard_rows(const protocol::ShardRange&) const override { return {}; }
-
-  std::string shard_show(ShardId) const override { return {}; }
 };
 
 template <typename Slot>
@@ -243,7 +231,7 @@ class FollowingThread {
   std::thread thread_{[this] { run(); }};
 };
 
-class Node final : public ReplicatedLog {
+class Node final : public LeadingLog {
  public:
   Node() {
     ResidentNodeOptions options;
@@ -268,14 +256,13 @@ class Node final : public ReplicatedLog {
     service->set_time(1'000'000);
     service->start(*this, Incarnation{7}, reports_);
     rows_.emplace(*node_, *service, *requests);
-    drain_.emplace(EventDrain::Environment{
-        .node = *node_,
-        .requests = *requests,
-        .rows = *rows_,
-        .now_ms = [] { return std::uint64_t{1000}; },
-        .copy = {.tables = &service->locks(),
-                 .part_shards = service_options.part_shards,
-                 .now = [] { return Tick{100}; }}});
+    drain_.emplace(EventDrain::Environment{.node = *node_,
+                                           .requests = *requests,
+                                           .rows = *rows_,
+                                           .now_ms = [] { return std::uint64_t{1000}; },
+                                           .copy = {.tables = &service->locks(),
+                                                    .part_shards = service_options.part_shards,
+                                                    .now = [] { return Tick{100}; }}});
     rows_->follow_by(drain_->followers());
     thread_.emplace(*drain_->followers());
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
@@ -292,21 +279,6 @@ class Node final : public ReplicatedLog {
     check(requests->take(shard, proposed, cookie), "a proposal did not fit");
   }
 
-  void read(ShardId, std::uint64_t) override {}
-
-  ShardView view(ShardId shard) const override {
-    ShardView result;
-    result.shard = shard;
-    result.role = consensus::Role::Leader;
-    result.leader = NodeId{1};
-    result.term = Term{3};
-    return result;
-  }
-
-  NodeView view() const override { return {}; }
-
-  bool send_peer_message(NodeId, std::span<const std::byte>) override { return true; }
-
   Abilities abilities() const override {
     return {.moves = false, .on_device = true, .keeps_bytes = false};
   }
@@ -319,19 +291,12 @@ class Node final : public ReplicatedLog {
 
  private:
   MetricsRegistry metrics_;
-  NoReports reports_;
+  SilentReports reports_;
   std::unique_ptr<ResidentNode> node_;
   std::optional<ResidentRows> rows_;
   std::optional<EventDrain> drain_;
   std::optional<FollowingThread> thread_;
 };
-
-// Of this thread: a machine that is shared interrupts it.
-double processor_s() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 double Node::pass() {
   requests->push();
@@ -382,10 +347,8 @@ class Load {
       slot = protocol::to_slot(
           protocol::LockRelease{.caller = caller, .token = node.device->token(k)});
     }
-    node.router->on_request({protocol::ConnectionId{k % kConnections},
-                             slot,
-                             protocol::bytes_of(names_[k]),
-                             nullptr});
+    node.router->on_request(
+        {protocol::ConnectionId{k % kConnections}, slot, protocol::bytes_of(names_[k]), nullptr});
   }
 
   void tell(Node& node, std::uint32_t k) const {
@@ -422,7 +385,8 @@ void way_out(benchmark::State& state) {
   check(node.sink.replies == (own ? kSessions * passes : 0), "replies are missing");
 }
 
-BENCHMARK(way_out)->Name("WayOut")->DenseRange(0, 1)->UseManualTime()->Iterations(500)->Repetitions(3);
+BENCHMARK(way_out)->Name("WayOut")->DenseRange(0, 1)->UseManualTime()->Iterations(500)->Repetitions(
+    3);
 
 }  // namespace
 }  // namespace gcoord::server

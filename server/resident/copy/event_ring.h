@@ -115,11 +115,14 @@ class EventRing {
 
   // Written by the one thread, and by the other.
   alignas(kLineBytes) std::atomic<std::uint64_t> pushed_{0};
+
   struct {
     std::size_t place = 0;  // Of the next event.
     std::uint64_t popped_seen = 0;
   } writer_;
+
   alignas(kLineBytes) std::atomic<std::uint64_t> popped_{0};
+
   struct {
     std::size_t place = 0;  // Of the oldest event.
     std::uint64_t popped = 0;

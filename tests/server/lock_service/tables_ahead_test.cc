@@ -1,7 +1,7 @@
 // Entries whose doings the lock tables have already when the service is told of them, as on a
 // resident node whose lanes threads follow: it answers by what they did, in the order of the log.
-#include "server/interfaces/lock_command.h"
 #include "protocol/groups/messages.h"
+#include "server/interfaces/lock_command.h"
 #include "server/lock_service/lock_service.h"
 #include "tests/server/fake_engine.h"
 
@@ -179,8 +179,7 @@ TEST(TablesAhead, WhatAnEntryDidToAGroupIsToldOnce) {
   };
   send(protocol::RequestKind::GroupJoin, 5, protocol::encode_group_join({kGroup, "a", ""}));
   bench.decide();
-  const Counter& views = bench.own_metrics.counter(
-      {"gcoord_server_group_views_total", "", "", ""});
+  const Counter& views = bench.own_metrics.counter({"gcoord_server_group_views_total", "", "", ""});
   EXPECT_EQ(views.value(), 1u);
   bench.acquire(6, 1, "a");
   bench.go_ahead();
@@ -190,8 +189,7 @@ TEST(TablesAhead, WhatAnEntryDidToAGroupIsToldOnce) {
 
 TEST(TablesAhead, FiguresOfTheTablesAreShownByThePass) {
   AheadBench bench;
-  const Gauge& locks = bench.own_metrics.gauge(
-      {"gcoord_server_locks", "", "", ""});
+  const Gauge& locks = bench.own_metrics.gauge({"gcoord_server_locks", "", "", ""});
   bench.acquire(5, 1, "a");
   bench.go_ahead();
   bench.tell_all();

@@ -7,6 +7,7 @@
 //   Prepare   what that costs the I/O thread
 //
 // Acquires of names of 21 bytes, 64 in a frame; processor time of the thread, per request.
+#include "bench/loop/leading_log.h"
 #include "locks/commands/entry.h"
 #include "protocol/frame.h"
 #include "protocol/lock_messages.h"
@@ -19,7 +20,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,19 +44,8 @@ class NoSink final : public protocol::ReplySink {
   void unpark(protocol::ConnectionId) override {}
 };
 
-class NoReports final : public NodeReports {
- public:
-  std::string node_status() const override { return {}; }
-
-  std::string shard_list_begin(ShardId) const override { return {}; }
-
-  std::string shard_rows(const protocol::ShardRange&) const override { return {}; }
-
-  std::string shard_show(ShardId) const override { return {}; }
-};
-
 // The lanes of a node that nothing runs on, whose device's ends this host reads.
-class Lanes final : public ReplicatedLog {
+class Lanes final : public LeadingLog {
  public:
   explicit Lanes(bool keeps_bytes) : keeps_bytes_(keeps_bytes) {
     ResidentNodeOptions options;
@@ -102,21 +91,6 @@ class Lanes final : public ReplicatedLog {
     }
   }
 
-  void read(ShardId, std::uint64_t) override {}
-
-  ShardView view(ShardId shard) const override {
-    ShardView result;
-    result.shard = shard;
-    result.role = consensus::Role::Leader;
-    result.leader = NodeId{1};
-    result.term = Term{3};
-    return result;
-  }
-
-  NodeView view() const override { return {}; }
-
-  bool send_peer_message(NodeId, std::span<const std::byte>) override { return true; }
-
   Abilities abilities() const override {
     return {.moves = false, .on_device = true, .keeps_bytes = keeps_bytes_};
   }
@@ -147,7 +121,7 @@ struct Loop {
 
   MetricsRegistry metrics;
   NoSink sink;
-  NoReports reports;
+  SilentReports reports;
   Lanes lanes;
   std::optional<LockService> service;
   std::optional<RequestRouter> router;
@@ -181,13 +155,6 @@ class Client {
   std::uint64_t sequence_ = 0;
   std::optional<protocol::FrameDecoder> decoder_;
 };
-
-// Of this thread: a machine that is shared interrupts it.
-double processor_s() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 void way_in(benchmark::State& state) {
   const bool prepares = state.range(0) == 2;

@@ -197,6 +197,12 @@ void LockService::on_tick() {
   }
   tasks_.on_pass();
   handlers_.reads.flush();
+  if (base_.locks.clock().only() == nullptr) {
+    // What threads have applied is counted in as many lines of memory as there are parts.
+    const locks::LockCounts counts = base_.locks.counts();
+    base_.metrics.sessions->set(static_cast<std::int64_t>(counts.sessions));
+    base_.metrics.locks->set(static_cast<std::int64_t>(counts.locks));
+  }
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {

@@ -44,9 +44,11 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision = decide(entry, events);
   note_hash(entry);
-  const locks::LockCounts counts = machine_.locks().counts();
-  env_.metrics.sessions->set(static_cast<std::int64_t>(counts.sessions));
-  env_.metrics.locks->set(static_cast<std::int64_t>(counts.locks));
+  if (entry.outcome == nullptr) {  // Else LockService::on_tick() says it, for many at once.
+    const locks::LockCounts counts = machine_.locks().counts();
+    env_.metrics.sessions->set(static_cast<std::int64_t>(counts.sessions));
+    env_.metrics.locks->set(static_cast<std::int64_t>(counts.locks));
+  }
   note_effects(entry, decision.code);
   if (entry.cookie != 0) {
     env_.commands.on_decided(entry, decision);
@@ -54,7 +56,8 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   if (events.count > 0) {
     env_.outcomes.on_events(entry, events);
   }
-  if (entry.outcome == nullptr && machine_.effects().any) {  // Else they are an earlier entry's.
+  // Those of another machine's last command are none of an entry that the tables had before.
+  if (entry.outcome == nullptr && machine_.effects().any) {
     note_groups();
     env_.metrics.group_views->add(machine_.effects().changed.size());
     env_.parts.groups.on_effects(machine_.effects());

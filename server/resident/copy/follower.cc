@@ -71,9 +71,11 @@ std::uint32_t Follower::follow(std::uint32_t lane, std::uint32_t most) {
   if (!failed() && env_.node.lane(lane).is_broken()) {
     fail(lane_broken(lane));
   }
-  const std::uint64_t ahead = own.ring.size();
-  ahead_most_.store(std::max(ahead_most_.load(std::memory_order_relaxed), ahead),
-                    std::memory_order_relaxed);
+  if (done != 0) {
+    const std::uint64_t ahead = own.ring.size();
+    ahead_most_.store(std::max(ahead_most_.load(std::memory_order_relaxed), ahead),
+                      std::memory_order_relaxed);
+  }
   return done;
 }
 
@@ -112,8 +114,8 @@ void Follower::take_entry(Lane& lane, CopyEvent& event) {
   if (LockTurnService::is_noop(event.told.entry)) {
     return;  // Which changes nothing; and with others it says no hash.
   }
-  const bool waits =
-      lane.ring.popped() < left_until_[shard.value] || leaves_all_.load(std::memory_order_relaxed);
+  const bool waits = !lane.ring.has_popped(left_until_[shard.value]) ||
+                     leaves_all_.load(std::memory_order_relaxed);
   const bool nothing =
       event.kind == ReassembledKind::Nothing || event.kind == ReassembledKind::Barrier;
   const bool applies = event.kind == ReassembledKind::Command && event.known &&

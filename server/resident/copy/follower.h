@@ -69,8 +69,17 @@ class Follower {
 
   void pop(std::uint32_t lane) { ring(lane).pop(); }
 
-  // The node's tick, by which sessions register.
-  void set_time(Tick now) { now_.store(now.value, std::memory_order_relaxed); }
+  // As EventRing: the one behind it; and what front() will look at.
+  const CopyEvent* second(std::uint32_t lane) const { return ring(lane).second(); }
+
+  void expect(std::uint32_t lane) const { ring(lane).expect(); }
+
+  // The node's tick, by which sessions register. It is told in every pass and seldom new.
+  void set_time(Tick now) {
+    if (now_.load(std::memory_order_relaxed) != now.value) {
+      now_.store(now.value, std::memory_order_relaxed);
+    }
+  }
 
   // Whether everything is left to the loop from the next follow() on; that holds after whoever
   // called this has once had the follower.
@@ -118,12 +127,14 @@ class Follower {
   MappedColumn<std::uint64_t> left_until_;    // events of its lane before which nothing is applied,
   MappedColumn<std::uint8_t> left_for_good_;  // and whether all of it is left.
   std::vector<locks::LockEvent> room_;
-  std::atomic<std::uint64_t> now_{0};
+  // On lines of memory of their own: what the loop says, the failure that it looks for at each
+  // event, and what changes with each event.
+  alignas(64) std::atomic<std::uint64_t> now_{0};
   std::atomic<bool> leaves_all_{false};
   std::atomic<bool> still_{false};
-  std::atomic<bool> failed_{false};
+  alignas(64) std::atomic<bool> failed_{false};
   Status failure_;  // Before failed_, and never after it.
-  std::atomic<std::uint64_t> ahead_most_{0};
+  alignas(64) std::atomic<std::uint64_t> ahead_most_{0};
   std::atomic<std::uint64_t> full_{0};
   std::atomic<std::uint64_t> applied_count_{0};
 };

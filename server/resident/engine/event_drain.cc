@@ -43,6 +43,7 @@ EventDrain::EventDrain(const Environment& environment)
 
 Result<std::size_t> EventDrain::drain() {
   GCOORD_TRY_STATUS(look());
+  GCOORD_TRY_STATUS(failure());
   set_time();
   const std::uint32_t lanes = env_.node.options().shape.stripe_count;
   const std::uint32_t whole = env_.node.options().client_slots * kNoopsPerSlot;
@@ -50,6 +51,7 @@ Result<std::size_t> EventDrain::drain() {
   std::fill(drained_.begin(), drained_.end(), false);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     if (env_.requests.awaits(lane)) {
+      expect(lane + 1);
       const std::uint32_t most = env_.rows.is_ending(lane) ? whole : kToldPerLane;
       GCOORD_TRY(const std::uint32_t heard, drain_lane(lane, most));
       told += heard;
@@ -59,6 +61,7 @@ Result<std::size_t> EventDrain::drain() {
   std::uint32_t left = kToldPerTurn;
   for (std::uint32_t k = 0; k < lanes && left != 0; ++k) {
     if (!drained_[next_lane_]) {
+      expect(next_lane_ + 1);
       GCOORD_TRY(const std::uint32_t heard, drain_lane(next_lane_, std::min(left, kToldPerLane)));
       told += heard;
       left -= heard;
@@ -68,6 +71,7 @@ Result<std::size_t> EventDrain::drain() {
   if (followers_ != nullptr) {
     followers_->wake_helped(env_.now_ms());
   }
+  GCOORD_TRY_STATUS(failure());  // Before anything of this pass leaves.
   return told + (env_.rows.follow() ? 1 : 0);
 }
 
@@ -138,15 +142,16 @@ Result<std::uint32_t> EventDrain::drain_followed(std::uint32_t lane, std::uint32
   }
   std::uint32_t told = 0;
   while (told < most) {
-    if (const Status* const failure = followers_->failure()) {
-      return *failure;
+    if (follower.failed()) {
+      return follower.failure();
     }
     if (follower.front(lane) != nullptr) {
-      GCOORD_TRY_STATUS(pass_on(lane));
+      GCOORD_TRY_STATUS(pass_on(lane, follower));
       ++told;
       continue;
     }
-    if (followers_->help(lane, most - told) == 0) {
+    // A follower that has brought something is at work, and its mutex wanted by itself.
+    if ((told != 0 && !held.has_value()) || followers_->help(lane, most - told) == 0) {
       break;
     }
   }
@@ -156,9 +161,18 @@ Result<std::uint32_t> EventDrain::drain_followed(std::uint32_t lane, std::uint32
   return told;
 }
 
-Status EventDrain::pass_on(std::uint32_t lane) {
-  Follower& follower = followers_->of(lane);
+// What the next lane's ring has comes nearer.
+void EventDrain::expect(std::uint32_t lane) const {
+  if (followers_ != nullptr && lane < drained_.size()) {
+    followers_->of(lane).expect(lane);
+  }
+}
+
+Status EventDrain::pass_on(std::uint32_t lane, Follower& follower) {
   const CopyEvent& event = *follower.front(lane);
+  if (const CopyEvent* const next = follower.second(lane); next != nullptr) {
+    env_.rows.expect(*next);
+  }
   GCOORD_TRY_STATUS(take(lane, event.told, &event));
   follower.pop(lane);
   return {};
@@ -166,8 +180,9 @@ Status EventDrain::pass_on(std::uint32_t lane) {
 
 // The lane's follower is held.
 Status EventDrain::settle(std::uint32_t lane) {
-  while (followers_->of(lane).front(lane) != nullptr && followers_->failure() == nullptr) {
-    GCOORD_TRY_STATUS(pass_on(lane));
+  Follower& follower = followers_->of(lane);
+  while (follower.front(lane) != nullptr && followers_->failure() == nullptr) {
+    GCOORD_TRY_STATUS(pass_on(lane, follower));
   }
   return failure();
 }

@@ -75,7 +75,8 @@ class EventDrain {
   Result<std::uint32_t> drain_lane(std::uint32_t lane, std::uint32_t most);
 
   Result<std::uint32_t> drain_followed(std::uint32_t lane, std::uint32_t most);
-  Status pass_on(std::uint32_t lane);
+  void expect(std::uint32_t lane) const;
+  Status pass_on(std::uint32_t lane, Follower& follower);
   Status settle(std::uint32_t lane);
   Status take(std::uint32_t lane, const HostEventSlot& told, const CopyEvent* event);
   Status look();

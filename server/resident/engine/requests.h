@@ -66,6 +66,9 @@ class ResidentRequests {
   // Hands queued requests to the device as far as lanes have room; how many.
   std::size_t push();
 
+  // What take() of the tag looks at comes nearer.
+  void expect(std::uint64_t tag) const { asked_.expect(tag); }
+
   // The request of a tag, which ends. The caller goes through its riders (next_rider).
   std::optional<Asked> take(std::uint64_t tag);
   // The oldest request of a shard, which ends, unless it came after the tag `last`.

@@ -80,6 +80,15 @@ class ResidentRows {
   // The same of what a follower of the lane has had before.
   Status take(std::uint32_t lane, const CopyEvent& event);
 
+  // What take() of it looks at comes nearer. Of what a follower has judged.
+  void expect(const CopyEvent& event) const {
+    const TurnReply& reply = event.told.reply;
+    if (reply.shard.value < rows_.size()) {
+      __builtin_prefetch(&rows_[reply.shard.value]);
+      requests_.expect(reply.tag);
+    }
+  }
+
   // From now on they follow, from where the rows are, and outlive this; nullptr: nobody does. Where
   // the rows' states are read or replaced, whoever does it holds the lane's follower and has passed
   // on what it brought.

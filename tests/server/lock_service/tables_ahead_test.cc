@@ -191,6 +191,38 @@ TEST(TablesAhead, CommandsOfLocksSayNothingOfGroupsAgain) {
   EXPECT_FALSE(bench.has_reply(waits));
 }
 
+// Else whoever waits for the next change would be told of the last one by each lock that is taken.
+TEST(TablesAhead, WhatAnEntryDidToAGroupIsToldOnce) {
+  constexpr std::string_view kGroup = "workers";
+  AheadBench bench;
+  const auto send = [&](protocol::RequestKind kind, std::uint64_t session, auto payload) {
+    protocol::RequestSlot slot = bench.slot(kind);
+    slot.session = session;
+    slot.sequence = slot.acked_below = session == 0 ? 0 : 1;
+    slot.ttl_ms = 1000;
+    slot.shard = LockBench::shard_of_name(kGroup).value;
+    return bench.send(slot, payload);
+  };
+  send(protocol::RequestKind::GroupJoin, 5, protocol::encode_group_join({kGroup, "a", ""}));
+  bench.decide();
+  const Counter& views = bench.own_metrics.counter({"gcoord_server_group_views_total", "", "", ""});
+  EXPECT_EQ(views.value(), 1u);
+  bench.acquire(6, 1, "a");
+  bench.go_ahead();
+  bench.tell_all();
+  EXPECT_EQ(views.value(), 1u);
+}
+
+TEST(TablesAhead, FiguresOfTheTablesAreShownByThePass) {
+  AheadBench bench;
+  const Gauge& locks = bench.own_metrics.gauge({"gcoord_server_locks", "", "", ""});
+  bench.acquire(5, 1, "a");
+  bench.go_ahead();
+  bench.tell_all();
+  bench.service->on_tick();
+  EXPECT_EQ(locks.value(), 1);
+}
+
 class Observer final : public ApplyObserver {
  public:
   void before(const locks::LockCpu&, ShardId, const locks::LockCommand&) override { ++seen; }

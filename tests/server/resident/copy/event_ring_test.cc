@@ -31,7 +31,7 @@ TEST(EventRing, TakesAsManyAsItHasRoomForAndGivesThemInOrder) {
       ring.pop();
     }
     EXPECT_EQ(ring.front(), nullptr);
-    EXPECT_EQ(ring.popped(), ring.pushed());
+    EXPECT_TRUE(ring.has_popped(ring.pushed()));
   }
 }
 
@@ -44,9 +44,46 @@ TEST(EventRing, WhatWasReservedAndNotPublishedIsNotThere) {
   EXPECT_EQ(ring.front()->told.reply.index.value, 8u);
 }
 
-TEST(EventRing, TwoThreadsPassEventsWithWhatStandsInThem) {
-  constexpr std::uint64_t kEvents = 50'000;
-  EventRing ring(8);
+// Whoever reads says it for several events at once, and whenever it has had all that it knew of.
+TEST(EventRing, WhatWasPoppedIsSaidNeverTooEarlyAndInTheEnd) {
+  EventRing ring(EventRing::kPopsAtOnce + 3);
+  for (std::uint64_t k = 1; k <= EventRing::kPopsAtOnce + 2; ++k) {
+    push(ring, k);
+  }
+  EXPECT_TRUE(ring.has_popped(0));
+  for (std::uint64_t k = 1; k <= EventRing::kPopsAtOnce + 2; ++k) {
+    EXPECT_FALSE(ring.has_popped(k));
+    ASSERT_NE(ring.front(), nullptr);
+    EXPECT_FALSE(ring.has_popped(k));
+    EXPECT_EQ(ring.second() == nullptr, k == EventRing::kPopsAtOnce + 2);
+    ring.pop();
+  }
+  EXPECT_TRUE(ring.has_popped(EventRing::kPopsAtOnce + 2));
+  EXPECT_EQ(ring.size(), 0u);
+}
+
+TEST(EventRing, AFullRingHasRoomAgainAsSoonAsItWasReadToItsEnd) {
+  EventRing ring(2);
+  for (std::uint64_t lap = 0; lap < 20; ++lap) {
+    push(ring, 2 * lap);
+    push(ring, 2 * lap + 1);
+    EXPECT_EQ(ring.reserve(), nullptr);
+    for (std::uint64_t k = 0; k < 2; ++k) {
+      ASSERT_NE(ring.front(), nullptr);
+      EXPECT_EQ(ring.front()->told.reply.index.value, 2 * lap + k);
+      ring.pop();
+    }
+    EXPECT_EQ(ring.front(), nullptr);
+  }
+}
+
+class EventRingOf : public testing::TestWithParam<std::uint32_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Places, EventRingOf, testing::Values(1, 3, 8, 100));
+
+TEST_P(EventRingOf, TwoThreadsPassEventsWithWhatStandsInThem) {
+  constexpr std::uint64_t kEvents = 20'000;
+  EventRing ring(GetParam());
   std::thread follower([&ring] {
     for (std::uint64_t k = 1; k <= kEvents;) {
       if (CopyEvent* const event = ring.reserve()) {
@@ -63,6 +100,10 @@ TEST(EventRing, TwoThreadsPassEventsWithWhatStandsInThem) {
     if (const CopyEvent* const event = ring.front()) {
       ASSERT_EQ(event->told.reply.index.value, k);
       ASSERT_EQ(event->name.size(), k % 30);
+      ring.expect();
+      if (const CopyEvent* const second = ring.second()) {
+        ASSERT_EQ(second->told.reply.index.value, k + 1);
+      }
       ring.pop();
       ++k;
     } else {

@@ -1,7 +1,7 @@
 // Gives the log pages of rows at rest back to their stripe's pool, at the end of a turn.
 //
-// A hand goes round the pages of a stripe, some of them in each tick, and in each turn while few
-// are free. A row of which everything is applied, stored and acknowledged, and whose applied index
+// A hand goes round the pages of a stripe, some of them at a time, and in each turn while few are
+// free. A row of which everything is applied, stored and acknowledged, and whose applied index
 // has not moved for two election timeouts, forgets its log and loses its page. Why wait: whoever
 // lacks an entry that nobody's log has any more needs a snapshot, and a snapshot brings no state of
 // a service that keeps it elsewhere (a row that was brought up by one is `absent`,
@@ -31,6 +31,12 @@ namespace gcoord::server {
 
 // Pages that one look visits.
 inline constexpr std::uint32_t kHandPages = 32;
+
+// Ticks between two looks while there are enough: whatever a tick is, a look comes 64 times in an
+// election timeout, so that it goes round a thousand pages in half of one.
+GCOORD_HD constexpr std::uint32_t page_pause(const consensus::Timing& timing) {
+  return timing.election_ticks < 128 ? 1 : timing.election_ticks / 64;
+}
 
 // How a stripe is off for pages.
 enum class PageStock : std::uint8_t { Enough, Few };

@@ -165,11 +165,12 @@ class TurnStripe : private StripeIntake<Service> {
     return busy;
   }
 
-  // Once per tick, and in every general turn while few log pages are free: gives back those of rows
-  // at rest. The row that is kept is put back before it can be one of them.
+  // A few times per election timeout, and in every general turn while few log pages are free: gives
+  // back those of rows at rest. The row that is kept is put back before it can be one of them.
   GCOORD_HD void tend_pages() {
     const PageStock stock = page_stock(t_);
-    if (t_.state.version == 0 || (stock == PageStock::Enough && t_.tick() == tended_)) {
+    const std::uint32_t pause = page_pause(t_.desk.reading.input.timing);
+    if (t_.state.version == 0 || (stock == PageStock::Enough && t_.tick() < tended_ + pause)) {
       return;
     }
     tended_ = t_.tick();

@@ -43,15 +43,13 @@ constexpr std::uint32_t kStaggerTicksMin = 2;
 // shorter, one may be refused by another that has not found out yet.
 constexpr std::uint32_t kRetryMs = 10;
 
-// Where the device of a resident turn is emulated, the loop has so much to do for it that threads
-// beside it bring nothing.
+// Threads that follow a resident turn take as much work from the loop as handing it over costs the
+// loop (docs/internals/performance_nodes.md), and the processors that they look with: nobody has
+// any who asked for none.
 std::uint32_t turn_threads(const NodeOptions& options) {
-  const bool emulated =
-      options.turn == TurnOption::Resident && (options.device.kind == DeviceChoice::Kind::Cpu ||
-                                               options.device.kind == DeviceChoice::Kind::Twin);
-  return options.turn_threads != 0 ? options.turn_threads
-         : emulated                ? 1
-                                   : usual_turn_threads(usable_processors());
+  const std::uint32_t usual =
+      options.turn == TurnOption::Resident ? 1 : usual_turn_threads(usable_processors());
+  return options.turn_threads != 0 ? options.turn_threads : usual;
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ constexpr std::array kRows = {
         "number of threads that share the shards, up to 16: of --turn host on processors in a "
         "turn, of --turn resident behind the device, where 1 is the loop alone; nodes and "
         "restarts may differ in it; 0: one for every eight processors that the process may use, "
-        "at least 1 and at most 4; 1 where the device is emulated (default 0)",
+        "at least 1 and at most 4, and 1 with --turn resident (default 0)",
         &number<&NodeOptions::turn_threads, 0, kTurnThreadsMax>},
     OptionRow{"turn-stripes",
               OptionShape::Value,

@@ -52,6 +52,9 @@ class FollowedHosts : public testing::Test {
   bool pass(const std::function<bool()>& holds) {
     for (std::uint32_t k = 0; k < 2'000'000 && !holds(); ++k) {
       hosts_.turns(1);
+      if (host().deaf) {
+        host().followers().help(lane(), 1);  // Its thread may be asleep, and nobody wakes it then.
+      }
       std::this_thread::yield();
     }
     return holds();

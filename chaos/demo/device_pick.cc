@@ -16,7 +16,9 @@ bool mps_runs() {
   const char* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
   std::error_code failed;
   return std::filesystem::exists(
-      std::filesystem::path(named != nullptr ? named : "/tmp/nvidia-mps") / "control", failed);
+      std::filesystem::path(named != nullptr && *named != 0 ? named : "/tmp/nvidia-mps") /
+          "control",
+      failed);
 }
 
 }  // namespace

@@ -46,9 +46,10 @@ struct DemoWish {
 };
 
 // The ways that a wish leaves open: one where both are said, or where there is no GPU to choose;
-// else those whose speed only a trial tells (way_trial.h). With MPS nothing but CPUs is chosen: the
-// demo kills a node, and under MPS that ends other processes of its GPU, or leaves the GPU busy for
-// the node that comes back (docs/reference/devices.md). Fails as pick_devices does.
+// else those whose speed only a trial tells (way_trial.h). With MPS none but CPUs is, where the
+// turn was not asked for: the demo kills a node, and under MPS that ends other processes of its
+// GPU, or leaves the GPU busy for the node that comes back (docs/reference/devices.md). Fails as
+// pick_devices does.
 Result<std::vector<DemoWay>> pick_ways(const DemoWish& wish,
                                        std::uint32_t node_count,
                                        const DevicesHere& here);

@@ -32,10 +32,12 @@ namespace gcoord::server {
 // Pages that one look visits.
 inline constexpr std::uint32_t kHandPages = 32;
 
-// Ticks between two looks while there are enough: whatever a tick is, a look comes 64 times in an
-// election timeout, so that it goes round a thousand pages in half of one.
-GCOORD_HD constexpr std::uint32_t page_pause(const consensus::Timing& timing) {
-  return timing.election_ticks < 128 ? 1 : timing.election_ticks / 64;
+// Ticks between two looks while there are enough: 64 looks in an election timeout, and as many more
+// as it takes to go round in one.
+GCOORD_HD constexpr std::uint32_t page_pause(const consensus::Timing& timing,
+                                             std::uint32_t stripe_pages) {
+  const std::uint32_t looks = stripe_pages / kHandPages < 64 ? 64 : stripe_pages / kHandPages;
+  return timing.election_ticks < 2 * looks ? 1 : timing.election_ticks / looks;
 }
 
 // How a stripe is off for pages.

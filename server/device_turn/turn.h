@@ -169,7 +169,8 @@ class TurnStripe : private StripeIntake<Service> {
   // back those of rows at rest. The row that is kept is put back before it can be one of them.
   GCOORD_HD void tend_pages() {
     const PageStock stock = page_stock(t_);
-    const std::uint32_t pause = page_pause(t_.desk.reading.input.timing);
+    const std::uint32_t pause =
+        page_pause(t_.desk.reading.input.timing, t_.node.pages.stripe_pages);
     if (t_.state.version == 0 || (stock == PageStock::Enough && t_.tick() < tended_ + pause)) {
       return;
     }

@@ -64,7 +64,7 @@ Result<std::size_t> EventDrain::drain() {
       expect(next_lane_ + 1);
       GCOORD_TRY(const std::uint32_t heard, drain_lane(next_lane_, std::min(left, kToldPerLane)));
       told += heard;
-      left -= heard;
+      left -= std::min(left, heard);  // A lane that ends is passed on whole.
     }
     next_lane_ = (next_lane_ + 1) % lanes;
   }

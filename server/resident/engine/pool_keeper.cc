@@ -6,6 +6,10 @@ namespace {
 // Between two counts of log pages: each is a copy from the device.
 constexpr std::uint64_t kCountMs = 1000;
 
+// Between two tries of a node that found no memory for more log pages, and refuses what would need
+// one: each is a rest, and may take memory from others on its device for a moment.
+constexpr std::uint64_t kGrowAgainMs = 10'000;
+
 }  // namespace
 
 Status PoolKeeper::tend(std::uint64_t now_ms, const Environment& env) {
@@ -18,6 +22,12 @@ Status PoolKeeper::tend(std::uint64_t now_ms, const Environment& env) {
     counts_ms_ = now_ms + kCountMs;
     GCOORD_TRY(const PageCounts counts, env.node.pools().page_counts());
     env.metrics.show_pages(counts);
+    const bool refuses = counts.refused != refused_;
+    refused_ = counts.refused;
+    if (refuses && env.node.pools().gave_up_growth() && now_ms >= grow_again_ms_) {
+      grow_again_ms_ = now_ms + kGrowAgainMs;
+      GCOORD_TRY_STATUS(env.while_quiesced([] { return Status{}; }));
+    }
   }
   return {};
 }

@@ -33,7 +33,9 @@ class PoolKeeper {
 
   ShrinkPace wide_;
   ShrinkPace pages_;
-  std::uint64_t counts_ms_ = 0;  // When pages are counted next.
+  std::uint64_t counts_ms_ = 0;      // When pages are counted next.
+  std::uint64_t grow_again_ms_ = 0;  // When growth that found no memory may be tried again.
+  std::uint64_t refused_ = 0;        // Wishes for pages, at the last count.
 };
 
 }  // namespace gcoord::server

@@ -4,13 +4,6 @@
 #include <span>
 
 namespace gcoord::server {
-namespace {
-
-// Rests of a node that had no memory for more log pages until it tries that again: each try may
-// take memory from others on its device for a moment.
-constexpr std::uint32_t kRestsWithoutGrowth = 32;
-
-}  // namespace
 
 NodePools::NodePools(netcore::MemoryRegistry& registry, ResidentView& view)
     : registry_(registry), view_(view), wide_(registry), pages_(registry) {}
@@ -49,10 +42,6 @@ Status NodePools::make_room() {
     GCOORD_TRY_STATUS(wide_.grow(view_.table));
     view_.wide_ask = wide_ask_from(view_.shape, view_.table);
   }
-  if (rests_without_growth_ != 0) {
-    --rests_without_growth_;
-    return {};  // Nor do rows wait for pages meanwhile.
-  }
   let_ask(true);
   GCOORD_TRY(const bool lacks, pages_.is_short(view_));
   return lacks && view_.pages.grows != 0 ? grow_pages() : Status{};
@@ -69,7 +58,6 @@ Status NodePools::grow_pages() {
     }
   }
   let_ask(false);
-  rests_without_growth_ = kRestsWithoutGrowth;
   return {};
 }
 
@@ -111,8 +99,9 @@ Status NodePools::shrink_pages(std::uint32_t stripe_pages) {
     return {};
   }
   const Status shrunk = pages_.resize(view_, wanted);
-  if (shrunk.code() == StatusCode::FailedPrecondition) {
-    return {};  // What is taken lies too far behind: the pool stays.
+  if (shrunk.code() == StatusCode::FailedPrecondition ||
+      shrunk.code() == StatusCode::ResourceExhausted) {
+    return {};  // What is taken lies too far behind, or both have no room at once: the pool stays.
   }
   let_ask(true);
   return shrunk;

@@ -38,7 +38,7 @@ class NodePools {
   Result<std::uint32_t> take_over(const ResidentView& image);
 
   // Larger pools where few places are left. Without memory for more log pages the node keeps those
-  // that it has, and does not ask for more for some calls. kDeviceExhausted: none for wide
+  // that it has, and does not ask for more until the next call. kDeviceExhausted: none for wide
   // rows.
   Status make_room();
 
@@ -53,6 +53,11 @@ class NodePools {
   // Failures end the node.
   Status shrink_wide(std::uint32_t places);
   Status shrink_pages(std::uint32_t stripe_pages);
+
+  // Whether there was no memory for more log pages, so that the node does not ask for them.
+  bool gave_up_growth() const {
+    return view_.pages.grows == 0 && view_.pages.stripe_pages < limits_.most;
+  }
 
   // The node may run. Failures: the memory's.
   Result<PageCounts> page_counts() const { return pages_.counts(view_); }
@@ -71,7 +76,6 @@ class NodePools {
   ResidentPool wide_;
   PagePool<LockTurnService> pages_;
   PageLimits limits_;  // Of the stripes as they are.
-  std::uint32_t rests_without_growth_ = 0;
 };
 
 }  // namespace gcoord::server

@@ -187,7 +187,7 @@ void pin(unsigned processor) {
   ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
-// Does what the followers' threads do, when it is told to.
+// Does what the followers' threads do, call by call.
 class FollowingThread {
  public:
   explicit FollowingThread(Followers& followers) : followers_(followers) {}

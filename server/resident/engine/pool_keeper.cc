@@ -10,12 +10,17 @@ constexpr std::uint64_t kCountMs = 1000;
 // one: each is a rest, and may take memory from others on its device for a moment.
 constexpr std::uint64_t kGrowAgainMs = 10'000;
 
+// The node goes on with the room that it needs.
+Status rest(const PoolKeeper::Environment& env) {
+  return env.while_quiesced([] { return Status{}; });
+}
+
 }  // namespace
 
 Status PoolKeeper::tend(std::uint64_t now_ms, const Environment& env) {
   if (env.turn.rests()) {
     env.metrics.on_growth();
-    GCOORD_TRY_STATUS(env.while_quiesced([] { return Status{}; }));
+    GCOORD_TRY_STATUS(rest(env));
   }
   GCOORD_TRY_STATUS(shrink(now_ms, env));
   if (now_ms >= counts_ms_) {
@@ -26,7 +31,7 @@ Status PoolKeeper::tend(std::uint64_t now_ms, const Environment& env) {
     refused_ = counts.refused;
     if (refuses && env.node.pools().gave_up_growth() && now_ms >= grow_again_ms_) {
       grow_again_ms_ = now_ms + kGrowAgainMs;
-      GCOORD_TRY_STATUS(env.while_quiesced([] { return Status{}; }));
+      GCOORD_TRY_STATUS(rest(env));
     }
   }
   return {};

@@ -224,21 +224,28 @@ TEST_F(RejoinTest, ARestartOnTheWayBackForgetsAgainAndComesThrough) {
   rejoin_ = true;
   cluster_.start(5);
   cluster_.run_until([this] { return reopened(5); });
-  // It is a learner already, and has not been told so.
-  const auto midway = [this] {
-    const std::uint32_t leader = cluster_.leader_of(0);
-    return leader != 0 && cluster_.engine(leader).view(ShardId{0}).configuration.learners != 0 &&
-           cluster_.engine(5).view().forgotten_count == kShards;
+  // It is a learner of some shards already, and has not been told so of all.
+  const auto learns = [this](std::uint32_t shard) {
+    const std::uint32_t leader = cluster_.leader_of(shard);
+    return leader != 0 && cluster_.engine(leader).view(ShardId{shard}).configuration.learners != 0;
+  };
+  const auto midway = [&] {
+    bool any = false;
+    for (std::uint32_t shard = 0; shard < kShards && !any; ++shard) {
+      any = learns(shard);
+    }
+    return any && cluster_.engine(5).view().forgotten_count != 0;
   };
   for (std::uint32_t turn = 0; turn < 100'000 && !midway(); ++turn) {
     cluster_.turn_all();
     cluster_.advance_ms(turn % 16 == 0 ? 10 : 0);
   }
   ASSERT_TRUE(midway());
+  const std::uint32_t untold = cluster_.engine(5).view().forgotten_count;
   cluster_.stop(5);
   rejoin_ = false;  // What is under way needs no further word.
   cluster_.start(5);
-  EXPECT_EQ(cluster_.engine(5).view().forgotten_count, kShards);
+  EXPECT_GE(cluster_.engine(5).view().forgotten_count, untold);
   EXPECT_TRUE(cluster_.engine(5).view().rejoining);
   cluster_.run_until([this] { return whole(5); }, 60000);
   EXPECT_EQ(generation(5), 1u);

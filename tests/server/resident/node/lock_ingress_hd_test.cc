@@ -29,7 +29,7 @@ GCOORD_HD TurnRequest sound_acquire(std::uint32_t seed) {
   return request;
 }
 
-HD_TEST(LockIngressOnDevice, ASoundAcquireIsTakenAndEachFaultIsNamed) {
+HD_TEST(IngressJudge, ASoundAcquireIsTakenAndEachFaultIsNamed) {
   const TurnRequest sound = sound_acquire(seed);
   HD_EXPECT(ingress_fault(sound, {}, kShards) == IngressFault::None);
   TurnRequest broken = sound;
@@ -50,7 +50,7 @@ HD_TEST(LockIngressOnDevice, ASoundAcquireIsTakenAndEachFaultIsNamed) {
 }
 
 // A session that a leader ends is the node's alone.
-HD_TEST(LockIngressOnDevice, CommandsOfNodesAreTakenFromNobodyElse) {
+HD_TEST(IngressJudge, CommandsOfNodesAreTakenFromNobodyElse) {
   TurnRequest request;
   request.head = head_of(LockCommandKind::ExpireSession, 0);
   request.tag = 1 + seed;
@@ -63,7 +63,7 @@ HD_TEST(LockIngressOnDevice, CommandsOfNodesAreTakenFromNobodyElse) {
 
 // Bits of a sound acquire flip by chance: what is taken nevertheless is a command of its shard, and
 // its pass allows it.
-HD_TEST(LockIngressOnDevice, WhatIsTakenIsSoundWhateverTheWordsSay) {
+HD_TEST(IngressJudge, WhatIsTakenIsSoundWhateverTheWordsSay) {
   TurnRequest request = sound_acquire(seed);
   for (std::uint64_t k = random64(3, seed, 0) % 4; k > 0; --k) {
     const std::uint64_t bit = random64(3, seed, k) % 416;

@@ -27,6 +27,9 @@ struct DevicePlan {
 };
 
 constexpr DevicePlan kError{"call", "call to its device fails", "GC7101", 100, 2000};
+// A turn that stays on its device costs no calls: its host makes one, to say that it lives, some 16
+// times a second, whatever clients do.
+constexpr DevicePlan kResidentError{"call", "call to its device fails", "GC7101", 100, 300};
 constexpr DevicePlan kStall{"hang", "batch overruns its deadline", "GC7102", 20, 400};
 constexpr DevicePlan kFlip{"flip", "batch finds a bit flipped", "GC7104", 20, 400};
 
@@ -101,7 +104,7 @@ std::vector<FaultClass> device_faults(const StepPosition& place) {
                                      : none;
   const std::string_view flip =
       place.resident ? "gcoordd injects it into the host's turn only" : none;
-  return {of_device("device-error", "18", kError, none),
+  return {of_device("device-error", "18", place.resident ? kResidentError : kError, none),
           of_device("device-stall", "17", kStall, stall),
           of_device("device-flip", "20", kFlip, flip)};
 }

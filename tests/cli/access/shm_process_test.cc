@@ -1,6 +1,7 @@
 // Clients by shared memory of a node's host: honest ones in every language, and some that are not.
 #include "gcoord/client.h"
 #include "gcoord/gcoord.h"
+#include "gcoord/gcoord_batch.h"
 #include "tests/cli/access/raw_rings.h"
 #include "tests/cli/process_cluster.h"
 #include "tests/cli/programs.h"
@@ -47,6 +48,28 @@ void take_and_release(client::Session& session, const std::string& name) {
   auto lock = session.acquire(name);
   ASSERT_TRUE(lock.ok()) << lock.status().to_string();
   EXPECT_TRUE(lock.value().release().ok());
+}
+
+// By the C interface: a batch, a renewal, and the release of all of it.
+void take_many_and_release(gcoord_session* session) {
+  const char* const names[] = {"many/a", "many/b"};
+  gcoord_lock_batch* batch = nullptr;
+  gcoord_error error{};
+  ASSERT_EQ(gcoord_lock_acquire_many(session, names, 2, nullptr, &batch, &error), GCOORD_OK)
+      << error.message;
+  EXPECT_EQ(gcoord_lock_batch_granted(batch), 2u);
+  std::int64_t until_ns = 0;
+  EXPECT_EQ(gcoord_session_renew_until(session, &until_ns, &error), GCOORD_OK) << error.message;
+  EXPECT_GT(until_ns, 0);
+  const std::uint64_t tokens[] = {gcoord_lock_batch_fence(batch, 0),
+                                  gcoord_lock_batch_fence(batch, 1)};
+  gcoord_outcome outcomes[2] = {};
+  ASSERT_EQ(gcoord_session_release_many(session, names, tokens, 2, outcomes, &error), GCOORD_OK)
+      << error.message;
+  EXPECT_EQ(outcomes[0].status, GCOORD_OK);
+  EXPECT_EQ(outcomes[1].status, GCOORD_OK);
+  gcoord_lock_batch_detach(batch);
+  gcoord_lock_batch_free(batch);
 }
 
 class ShmTest : public testing::TestWithParam<const char*> {
@@ -142,6 +165,7 @@ TEST_P(ShmTest, AClientInCAndOneInPythonTakeLocks) {
   ASSERT_EQ(gcoord_client_connect(&options, &client, &error), GCOORD_OK) << error.message;
   ASSERT_EQ(gcoord_session_open(client, 60'000, nullptr, nullptr, &session, &error), GCOORD_OK);
   ASSERT_EQ(gcoord_lock_acquire(session, "jobs/c", GCOORD_FOREVER, &lock, &error), GCOORD_OK);
+  take_many_and_release(session);
   ChildOptions python;
   python.arguments = {GCOORD_PYTHON,
                       "-c",
@@ -149,7 +173,12 @@ TEST_P(ShmTest, AClientInCAndOneInPythonTakeLocks) {
                       "with gcoord.Client(sys.argv[1], request_timeout=60) as client:\n"
                       "    with client.open_session(ttl=60) as session:\n"
                       "        with session.acquire('jobs/python') as lock:\n"
-                      "            print(lock.fence > 0, client.get('jobs/c').name, flush=True)\n",
+                      "            print(lock.fence > 0, client.get('jobs/c').name, flush=True)\n"
+                      "        batch = session.acquire_many(['many/1', 'many/2', 'jobs/c'])\n"
+                      "        print(list(batch.fences), list(batch.failures), flush=True)\n"
+                      "        session.renew()\n"
+                      "        print(session.release_many(batch.fences), flush=True)\n"
+                      "        batch.detach()\n",
                       where};
   python.capture_output = true;
   python.environment = {{"GCOORD_CLIENT_LIBRARY", GCOORD_BUILD_DIR "/lib/libgcoord_client.so"},
@@ -158,6 +187,8 @@ TEST_P(ShmTest, AClientInCAndOneInPythonTakeLocks) {
   auto child = ChildProcess::start(python);
   ASSERT_TRUE(child.ok());
   EXPECT_EQ(child.value().read_line(kPatience).value_or(""), "True jobs/c");
+  EXPECT_EQ(child.value().read_line(kPatience).value_or(""), "['many/1', 'many/2'] ['jobs/c']");
+  EXPECT_EQ(child.value().read_line(kPatience).value_or(""), "{'many/1': None, 'many/2': None}");
   EXPECT_EQ(child.value().wait_for(kPatience), 0);
   EXPECT_EQ(gcoord_lock_release(lock, &error), GCOORD_OK);
   gcoord_lock_free(lock);

@@ -6,6 +6,7 @@
 #include "locks/cpu/lock_cpu.h"
 #include "server/resident/engine/leaders.h"
 #include "server/resident/node/command_reassembler.h"
+#include "server/resident/node/counted_memory.h"
 #include "server/resident/node/node.h"
 #include "server/resident/node/turn.h"
 
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -113,7 +115,7 @@ struct ResidentWorld {
       options.self = NodeId{n + 1};
       options.timing.seed = mix64(seed * kTurnNodes + n);
       options.index_seed = mix64(seed + 100 + n);
-      open(nodes[n], options);
+      open(nodes[n], options, counted(n));
     }
     for (std::uint32_t n = 1; n < kTurnNodes; ++n) {
       for (std::uint32_t other = 0; other < n; ++other) {
@@ -127,8 +129,14 @@ struct ResidentWorld {
     }
   }
 
-  static void open(Node& node, const ResidentNodeOptions& options) {
-    auto made = ResidentNode::make(options, netcore::make_host_memory());
+  std::unique_ptr<netcore::MemorySource> counted(std::uint32_t n) {
+    return std::make_unique<CountedMemory>(netcore::make_host_memory(), calls[n]);
+  }
+
+  static void open(Node& node,
+                   const ResidentNodeOptions& options,
+                   std::unique_ptr<netcore::MemorySource> memory = netcore::make_host_memory()) {
+    auto made = ResidentNode::make(options, std::move(memory));
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     node.memory = std::move(made).value();
     node.copy = std::make_unique<locks::LockCpu>(
@@ -155,7 +163,7 @@ struct ResidentWorld {
     nodes[n].turn.reset();
     dead[n] = std::move(nodes[n].memory);  // A peer's mapping outlives the process.
     nodes[n] = Node{};
-    open(nodes[n], options);
+    open(nodes[n], options, counted(n));
     const Status restored = nodes[n].memory->restore(fill);
     EXPECT_TRUE(restored.ok()) << restored.to_string();
     nodes[n].turn = make_host_turn(*nodes[n].memory);
@@ -439,6 +447,7 @@ struct ResidentWorld {
   static constexpr std::uint32_t kShards = kWorldShards;
   static constexpr std::uint64_t kAllVote = (1u << kTurnNodes) - 1;
 
+  DeviceCalls calls[kTurnNodes];  // As a GPU's are counted, over all lives of a node.
   Node nodes[kTurnNodes];
   std::unique_ptr<ResidentNode> dead[kTurnNodes];
   // What was decided, by shard and index, whoever told of it.

@@ -1,10 +1,12 @@
 #include "server/resident/node/counted_memory.h"
 
 #include "server/resident/node/node.h"
+#include "tests/server/resident/engine/resident_hosts.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -20,6 +22,41 @@ ResidentNodeOptions small_node() {
 Result<std::unique_ptr<ResidentNode>> make_node(DeviceCalls& calls) {
   return ResidentNode::make(small_node(),
                             std::make_unique<CountedMemory>(netcore::make_host_memory(), calls));
+}
+
+// Calls of all hosts to their devices in so many rounds, each of as many turns; with work each
+// shard has a command in each round.
+std::uint64_t calls_in_rounds(Hosts& hosts, std::uint32_t rounds, bool work) {
+  const auto made = [&hosts] {
+    return hosts.world.calls[0].made() + hosts.world.calls[1].made() + hosts.world.calls[2].made();
+  };
+  const std::uint64_t before = made();
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    for (std::uint32_t shard = 0; work && shard < kShards; ++shard) {
+      const std::string name = name_in(ShardId{shard}, "c" + std::to_string(round));
+      hosts.each[hosts.leader_of(ShardId{shard})].requests->command(
+          ShardId{shard}, acquire(name, 10 + shard, round), ++hosts.cookie);
+    }
+    hosts.turns(300);
+  }
+  return made() - before;
+}
+
+// Commands, answers, and what each host copies of the others' commands cross in memory that both
+// sides map. Calls go by time: a host says that it lives.
+TEST(CountedMemory, CommandsCostTheHostsOfTheirNodesNoCall) {
+  constexpr std::uint32_t kRounds = 20;
+  Hosts hosts;
+  const std::uint64_t idle = calls_in_rounds(hosts, kRounds, false);
+  EXPECT_GT(idle, 0u) << "they do not say that they live";
+  EXPECT_EQ(calls_in_rounds(hosts, kRounds, true), idle);
+  std::uint64_t answered = 0;
+  for (const Hosts::Host& host : hosts.each) {
+    EXPECT_TRUE(host.service.failed.empty());
+    EXPECT_EQ(host.service.granted, kRounds * kShards) << "also of the commands of others";
+    answered += host.service.applied.size();
+  }
+  EXPECT_EQ(answered, kRounds * kShards);
 }
 
 TEST(CountedMemory, EveryCallOfANodesStartCanFail) {

@@ -141,7 +141,7 @@ GCOORD_HD TurnReply decided_reply(const RowTurn& r, const DecidedEntry& decided)
 template <typename RowTurn>
 GCOORD_HD void tell_applied(const RowTurn& r, std::uint32_t at, const TurnReply& reply) {
   write_reply(r, at, reply);
-  const auto entry = r.entry(reply.index);
+  const auto& entry = r.entry(reply.index);
   static_assert(sizeof entry == netcore::kSlotBytes);
   store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1), entry);
   relaxed_add(r.desk.tally.applied, 1);

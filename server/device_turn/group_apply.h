@@ -59,10 +59,9 @@ struct GroupTeller {
   GCOORD_HD bool apply(std::uint32_t k) const { return apply_and_tell(r, entry(k)); }
 };
 
-// Applies what was left of one row. The row is turned again for what stays. Apart, and by value: as
-// apply_and_tell().
+// Applies what was left of one row. The row is turned again for what stays.
 template <typename Service>
-GCOORD_HD_APART void apply_group_row(const RowTurn<Service> r, const GroupRow left) {
+GCOORD_HD void apply_group_row(const RowTurn<Service>& r, const GroupRow& left) {
   const LogIndex applied = r.node.applied[r.row];
   const std::uint32_t count = before_configuration(r, {r.row, applied, left.count});
   warp_sync();  // All members have read how far the row is.
@@ -91,24 +90,35 @@ GCOORD_HD_APART void apply_group_row(const RowTurn<Service> r, const GroupRow le
   warp_sync();
 }
 
+// The same of all such rows. Apart, and with no argument but pointers: what a call takes of a
+// device's stack is there in every other call of the turn, too.
+template <typename Service>
+GCOORD_HD_APART void apply_group_rows(const TurnNode<Service>& node,
+                                      StripeWorkspace& desk,
+                                      StripeScratch& scratch) {
+  const std::uint32_t rows = desk.tally.grouped;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < rows && k < kGroupRows; ++k) {
+    const GroupRow left = scratch.group[k];
+    if (left.count != 0) {
+      const RowTurn<Service> r{node,
+                               desk,
+                               scratch,
+                               consensus::MessageSink{},
+                               left.place,
+                               desk.row[left.place],
+                               desk.page[left.place]};
+      apply_group_row(r, left);
+    }
+  }
+}
+
 // Applies what the rows of the turn left to the group, after all their steps.
 template <typename Service>
 GCOORD_HD void apply_left(const StripeTurn<Service>& t) {
   if constexpr (Service::kTellsHost) {
-    const std::uint32_t rows = t.desk.tally.grouped;
-    GCOORD_UNROLL_BY(1)
-    for (std::uint32_t k = 0; k < rows && k < kGroupRows; ++k) {
-      const GroupRow left = t.scratch.group[k];
-      if (left.count != 0) {
-        apply_group_row<Service>({t.node,
-                                  t.desk,
-                                  t.scratch,
-                                  consensus::MessageSink{},
-                                  left.place,
-                                  t.desk.row[left.place],
-                                  t.desk.page[left.place]},
-                                 left);
-      }
+    if (t.desk.tally.grouped != 0) {
+      apply_group_rows(t.node, t.desk, t.scratch);
     }
   }
 }

@@ -58,21 +58,38 @@ GCOORD_HD inline std::uint32_t left_of(const LockTurnWork& work, std::uint32_t r
   return work.first[row + 1] - work.first[row] - work.done[row];
 }
 
+// Keeps the results of a row's next entries.
+struct ResultKeeper {
+  const LockTurnWork& work;
+  const RowEntries& log;
+  std::uint32_t row = 0;
+  std::uint32_t before = 0;  // Entries that were applied.
+
+  GCOORD_HD void told(std::uint32_t k, const server::TurnResult& result) const {
+    work.results[work.first[row] + before + k] = result;
+  }
+
+  GCOORD_HD bool apply(std::uint32_t k) const {
+    const LogIndex index{log.base + before + k + 1};
+    server::TurnResult result;
+    const bool done = work.service.apply_told(log, row, index, log(index), result);
+    if (done) {
+      told(k, result);
+    }
+    return done;
+  }
+};
+
 // One member's share of a turn. Whether something of the row is left.
 GCOORD_HD inline bool apply_row(const LockTurnWork& work, std::uint32_t row) {
   const RowEntries log = entries_of(work, row);
   const std::uint32_t left = left_of(work, row);
   const std::uint32_t before = work.done[row];
-  server::TurnResult* results = work.results + work.first[row] + before;
+  const ResultKeeper keeper{work, log, row, before};
   std::uint32_t done = 0;
   GCOORD_UNROLL_BY(1)
-  for (; done < kAppliedATurn && done < left; ++done) {
-    const LogIndex index{log.base + before + done + 1};
-    server::TurnResult result;
-    if (!work.service.apply_told(log, row, index, log(index), result)) {
-      break;
-    }
-    results[done] = result;
+  while (done < kAppliedATurn && done < left && keeper.apply(done)) {
+    ++done;
   }
   work.done[row] = before + done;
   return done < left;
@@ -83,12 +100,9 @@ GCOORD_HD inline bool apply_row_together(const LockTurnWork& work, std::uint32_t
   const RowEntries log = entries_of(work, row);
   const std::uint32_t left = left_of(work, row);
   const std::uint32_t before = work.done[row];
-  server::TurnResult* results = work.results + work.first[row] + before;
-  const auto told = [results](std::uint32_t k, const server::TurnResult& result) {
-    results[k] = result;
-  };
+  const ResultKeeper keeper{work, log, row, before};
   const std::uint32_t done =
-      work.service.apply_together(log, {row, LogIndex{log.base + before}, left}, told);
+      work.service.apply_together(log, {row, LogIndex{log.base + before}, left}, keeper);
   warp_sync();  // All members have read how far it was.
   if (warp_rank() == 0) {
     work.done[row] = before + done;

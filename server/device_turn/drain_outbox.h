@@ -258,8 +258,9 @@ GCOORD_HD bool note_configured(const RowTurn<Service>& r, LogIndex index) {
   return false;
 }
 
-// Whether decided entries are left for the next turn, or a configuration is to be told of. `told`:
-// the turn has told something of the row already.
+// Whether decided entries are left for the next turn, or a configuration is to be told of; of what
+// is left to the group, that says so (group_apply.h). `told`: the turn has told something of the
+// row already.
 template <typename Service>
 GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
                              const consensus::Hot& hot,
@@ -270,11 +271,14 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   LogIndex index = before;
   const LogIndex last = min_id(request.last, before + kTurnApply);
   bool configured = false;
+  std::uint32_t groups = 0;  // Entries that the group applies, behind `index`.
   if constexpr (Service::kTellsHost) {
     if (index < last && !told && apply_together(r, index + 1)) {
       index = index + 1;
     }
-    while (index < last && !configured && apply_and_tell(r, hot.leader, hot.term, index + 1)) {
+    const LedBy by{hot.leader, hot.term};
+    groups = leave_to_group(r, by, {r.row, index, static_cast<std::uint32_t>(last - index)});
+    while (index < last && groups == 0 && !configured && apply_and_tell(r, {index + 1, by})) {
       index = index + 1;
       configured = note_configured(r, index);
     }
@@ -286,7 +290,7 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   if (index != before) {
     applied = index;
   }
-  return index < request.last || configured;
+  return index + groups < request.last || configured;
 }
 
 // What the group adds up.

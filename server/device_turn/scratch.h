@@ -47,6 +47,7 @@ struct TurnTally {
   std::uint32_t held;     // Rows that took less than was offered: StripeCounts::held.
   std::uint32_t exhausted;
   std::uint32_t answered;  // Requests of this node's clients that were executed.
+  std::uint32_t grouped;   // Rows that were left to the group; those beyond kGroupRows do without.
 };
 
 // The only row of the last turn, unpacked, if it was plain: a shard in a hurry is alone in its

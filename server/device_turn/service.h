@@ -29,8 +29,11 @@
 // A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
 //
 //   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
-//   uint32_t apply_together(log, DecidedRun, told)   the same of a run of entries, by all members
-//                                          of a group; how many it applied, from the first on
+//   uint32_t apply_together(log, DecidedRun, teller)   the same of a run of entries, by all members
+//                                          of a group; how many it applied, from the first on. Of
+//                                          each, by number: teller.told(k, TurnResult) by any
+//                                          member, or bool teller.apply(k), by the first one, which
+//                                          is to call apply_told() and say what that says
 //
 // and judges each request before it is proposed, since its host and whoever writes in its place may
 // be wrong (docs/adr/0144):

@@ -11,6 +11,8 @@
 
 #include "common/device/warp_device.h"
 #include "common/hd.h"
+#include "server/device_turn/drain_outbox.h"
+#include "server/device_turn/group_apply.h"
 #include "server/device_turn/receive.h"
 #include "server/device_turn/requests.h"
 #include "server/device_turn/row.h"
@@ -231,6 +233,7 @@ GCOORD_HD_FLAT bool turn_kept(const StripeTurn<Service>& t, bool leads) {
   if (leads & (done != 0)) {
     copy_progress(t, true);
   }
+  apply_left(t);
   return done != 0;
 }
 
@@ -243,6 +246,7 @@ GCOORD_HD_FLAT void carry_on_kept(const StripeTurn<Service>& t) {
     t.desk.again[0] = left ? std::uint8_t{1} : t.desk.again[0];
   }
   warp_sync();
+  apply_left(t);
 }
 
 }  // namespace gcoord::server

@@ -231,6 +231,7 @@ class TurnStripe : private StripeIntake<Service> {
       turn_row(t_, place, meant, leads, credit_mask(up_to, credit));
     }
     warp_sync();
+    apply_left(t_);
     if (is_hashed(t_.node)) {
       tell_trees();
     }

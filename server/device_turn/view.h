@@ -223,6 +223,18 @@ struct alignas(128) StripeState {
   StripeCounts counts;
 };
 
+// A row whose decided entries the group applies after the steps of the turn (group_apply.h).
+struct GroupRow {
+  std::uint32_t place = 0;
+  std::uint32_t count = 0;  // Entries, the next ones behind what is applied.
+  std::uint32_t at = 0;     // Where they are told: slots that were reserved for them.
+  NodeId leader;            // As the host is told.
+  Term term;
+};
+
+// Such rows of one turn.
+inline constexpr std::uint32_t kGroupRows = 2;
+
 // Memory that one group works in and that nothing outlives a turn in, but for the held slots and
 // the pass.
 struct StripeScratch {
@@ -234,6 +246,7 @@ struct StripeScratch {
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
   TurnPass pass;                               // Of the clients' ring; it outlives kernels.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
+  GroupRow group[kGroupRows];                  // Of this turn.
 };
 
 // --- The node

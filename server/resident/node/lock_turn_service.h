@@ -188,24 +188,27 @@ struct LockTurnService {
     return true;
   }
 
-  // What apply_told() does to some of the entries, by all members together. told(k, result) is
-  // called for entry run.applied + 1 + k, by any member. Returns how many were applied; 0: not now.
-  template <typename Log, typename Told>
+  // What apply_told() does to some of the entries, by all members together. `teller`: see
+  // server/device_turn/service.h; its k is of entry run.applied + 1 + k. Returns how many were
+  // applied; 0: not now.
+  template <typename Log, typename Teller>
   GCOORD_HD std::uint32_t apply_together(const Log& log,
                                          const DecidedRun& run,
-                                         const Told& told) const {
+                                         const Teller& teller) const {
     const bool here = absent[run.row] == 0;
     std::uint32_t done = 0;
     GCOORD_UNROLL_BY(1)
     for (std::uint32_t k = 0; k < kWindowsTogether && done < run.count; ++k) {
       std::uint32_t alone = run.count - done;
       if (here) {
-        const Share share = decide_window(log, behind(run, done), behind(told, done));
+        const auto told = [&teller, done](std::uint32_t entry, const TurnResult& result) {
+          teller.told(done + entry, result);
+        };
+        const Share share = decide_window(log, behind(run, done), told);
         done += share.entries;
         alone = share.alone < run.count - done ? share.alone : run.count - done;
       }
-      const DecidedRun next{run.row, run.applied + done, alone};
-      const std::uint32_t applied_alone = apply_alone(log, next, behind(told, done));
+      const std::uint32_t applied_alone = apply_alone(teller, done, done + alone);
       done += applied_alone;
       if (applied_alone != alone) {
         break;  // Rows are lacking.
@@ -225,25 +228,12 @@ struct LockTurnService {
     return {run.row, run.applied + done, run.count - done};
   }
 
-  // Reports the entries behind the first `done`.
-  template <typename Told>
-  struct ReportBehind {
-    const Told& told;
-    std::uint32_t done = 0;
-
-    GCOORD_HD void operator()(std::uint32_t k, const TurnResult& result) const {
-      told(done + k, result);
-    }
-  };
-
-  template <typename Told>
-  GCOORD_HD static ReportBehind<Told> behind(const Told& told, std::uint32_t done) {
-    return {told, done};
-  }
-
-  // One window of the run; see apply_together().
+  // One window of the run; see apply_together(). Apart, so that what it keeps on a device's stack
+  // is not there while one member applies.
   template <typename Log, typename Told>
-  GCOORD_HD Share decide_window(const Log& log, const DecidedRun& run, const Told& told) const {
+  GCOORD_HD_APART Share decide_window(const Log& log,
+                                      const DecidedRun& run,
+                                      const Told& told) const {
     LockStripe& stripe = stripes[run.row / rows_per_stripe];
     const ShardId shard = shard_of_row(run.row);
     const locks::WindowWork work{stripe.together,
@@ -293,26 +283,21 @@ struct LockTurnService {
     return claimed != 0;
   }
 
-  // The run by the first member, one entry after another. Returns how many, to all.
-  template <typename Log, typename Told>
-  GCOORD_HD std::uint32_t apply_alone(const Log& log,
-                                      const DecidedRun& run,
-                                      const Told& told) const {
-    std::uint32_t done = 0;
+  // Entries [first, end) of a run by the first member, one after another. Returns how many, to all.
+  template <typename Teller>
+  GCOORD_HD static std::uint32_t apply_alone(const Teller& teller,
+                                             std::uint32_t first,
+                                             std::uint32_t end) {
+    std::uint32_t next = first;
     if (warp_rank() == 0) {
       GCOORD_UNROLL_BY(1)
-      for (; done < run.count; ++done) {
-        const LogIndex index = run.applied + (done + 1);
-        TurnResult result;
-        if (!apply_told(log, run.row, index, log(index), result)) {
-          break;
-        }
-        told(done, result);
+      while (next < end && teller.apply(next)) {
+        ++next;
       }
     }
-    done = warp_broadcast(done, 0);
+    next = warp_broadcast(next, 0);
     warp_sync();
-    return done;
+    return next - first;
   }
 
   GCOORD_HD static std::uint32_t room_in(const locks::LockPoolTops& ends) {

@@ -123,11 +123,14 @@ struct ResidentWorld {
       }
     }
     for (Node& node : nodes) {
-      node.turn = make_host_turn(*node.memory);
+      node.turn = make_turn(*node.memory);
       EXPECT_TRUE(node.turn->prepare().ok());
       EXPECT_TRUE(node.turn->start().ok());
     }
   }
+
+  // Makes the turns of nodes.
+  static inline std::unique_ptr<ResidentTurn> (*make_turn)(ResidentNode&) = make_host_turn;
 
   std::unique_ptr<netcore::MemorySource> counted(std::uint32_t n) {
     return std::make_unique<CountedMemory>(netcore::make_host_memory(), calls[n]);
@@ -166,7 +169,7 @@ struct ResidentWorld {
     open(nodes[n], options, counted(n));
     const Status restored = nodes[n].memory->restore(fill);
     EXPECT_TRUE(restored.ok()) << restored.to_string();
-    nodes[n].turn = make_host_turn(*nodes[n].memory);
+    nodes[n].turn = make_turn(*nodes[n].memory);
     EXPECT_TRUE(nodes[n].turn->prepare().ok());
     for (std::uint32_t peer = 0; peer < kTurnNodes; ++peer) {
       EXPECT_TRUE(peer == n || nodes[n].memory->stand_in(NodeId{peer + 1}).ok());

@@ -101,6 +101,7 @@ struct StripeWorkspace {
   LogIndex hashed_to[kTurnPlaces];  // Of a row with a tree: what it may forget (TurnTrees).
   consensus::StorageAck stored_ack[kTurnPlaces];
   std::uint8_t transfer_to[kTurnPlaces];  // The node to hand leadership to; 0: none.
+  std::uint8_t read[kTurnPlaces];         // 1 + the request that asks for a read; 0: none.
   std::uint8_t proposal_count[kTurnPlaces];
   std::uint8_t proposal[kTurnPlaces][kTurnProposals];  // Numbers of requests.
   std::uint8_t message_count[kTurnPlaces];
@@ -187,6 +188,7 @@ GCOORD_HD inline void open_place(StripeWorkspace& desk, std::uint32_t place, std
   desk.woken[place] = 0;
   desk.stored_ack[place] = consensus::StorageAck{};
   desk.transfer_to[place] = 0;
+  desk.read[place] = 0;
   desk.proposal_count[place] = 0;
   desk.message_count[place] = 0;
   desk.again[place] = 0;

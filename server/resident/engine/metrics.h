@@ -35,6 +35,8 @@ class ResidentMetrics {
   Counter& entries_;
   Counter& compared_;
   Gauge& absent_;
+  Counter& leased_reads_;
+  Counter& round_reads_;
   Gauge& under_way_;
   Gauge& memory_bytes_;
   Counter& growths_;

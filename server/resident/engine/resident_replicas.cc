@@ -79,6 +79,14 @@ void ResidentReplicas::propose(ShardId shard,
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
+  read(shard, cookie, consensus::ReadProof::LeaseOrRound);
+}
+
+void ResidentReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
+  read(shard, cookie, consensus::ReadProof::Round);
+}
+
+void ResidentReplicas::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
   const ResidentLeaders& leaders = rows_->leaders();
   if (!leaders.leads(shard)) {
     refused_.add({cookie,
@@ -86,7 +94,7 @@ void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
                   refusal(StatusCode::FailedPrecondition, kNotLeader),
                   leaders.known(shard).leader});
   } else {
-    requests_->barrier(shard, cookie);
+    requests_->read(shard, cookie, proof);
   }
 }
 
@@ -214,7 +222,9 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   }
   events_->set_time();
   done += requests_->push();
-  GCOORD_TRY(const bool turned, device_.turn->turn(now_us * 1000));
+  // Anew, since a pass may stand still before this: a lease must not be judged by an older time
+  // than that of the newest read.
+  GCOORD_TRY(const bool turned, device_.turn->turn(options_.engine.clock_us() * 1000));
   GCOORD_TRY_STATUS(due_.pools.tend(
       now_us / 1000,
       {*device_.node, *device_.turn, metrics_, [this](const std::function<Status()>& work) {

@@ -116,6 +116,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
+  void read_by_round(ShardId shard, std::uint64_t cookie) override;
   void note_gap() override;
 
   ShardView view(ShardId shard) const override { return rows_->view(shard); }
@@ -175,6 +176,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     return is_durable() ? storage_->durable_lsn() : identity_->in_use() ? 1 : 0;
   }
 
+  void read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
   void tell_gap(std::uint64_t now_us);
   Result<std::size_t> meet(std::uint64_t now_ms);
   ResidentMeeting meeting(std::uint64_t now_ms);

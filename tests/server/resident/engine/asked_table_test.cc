@@ -25,7 +25,7 @@ Asked command(std::uint64_t cookie) {
 
 Asked barrier(std::uint64_t cookie) {
   Asked asked = command(cookie);
-  asked.kind = AskedKind::Barrier;
+  asked.kind = AskedKind::Read;
   return asked;
 }
 

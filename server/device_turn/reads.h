@@ -49,17 +49,16 @@ GCOORD_HD TurnReply read_reply(const RowTurn<Service>& r,
                                const consensus::InboxHead& in,
                                const consensus::OutboxHead& out) {
   const bool ready = out.read == consensus::ReadVerdict::Ready;
-  const bool leased =
-      in.read_sequence != 0 && in.read_proof == consensus::ReadProof::LeaseOrRound;
+  const bool leased = in.read_sequence != 0 && in.read_proof == consensus::ReadProof::LeaseOrRound;
   TurnReply reply;
   reply.shard = shard_of_row(r.row);
   reply.verdict = ready ? TurnVerdict::ReadReady : TurnVerdict::NotLeader;
   reply.tag = out.read_sequence;
   reply.index = ready ? out.read_index : LogIndex{};
   reply.leader = hot.leader;
-  reply.detail =
-      ready ? static_cast<std::uint32_t>(leased ? ReadWay::Lease : ReadWay::Round) : 0u;
+  reply.detail = ready ? static_cast<std::uint32_t>(leased ? ReadWay::Lease : ReadWay::Round) : 0u;
   reply.term = hot.term;
+  reply.result.word[0] = r.desk.reading.input.tick.value;
   return reply;
 }
 

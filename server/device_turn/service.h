@@ -158,7 +158,7 @@ enum class TurnVerdict : std::uint32_t {
   // one slot (HostNoops).
   Noops = 10,
   // A read may be answered from what is applied up to `index` at least: this row still led when it
-  // was asked. Detail: how that was proved (ReadWay).
+  // was asked. Detail: how that was proved (ReadWay). The result's word 0: the tick of the answer.
   ReadReady = 11,
 };
 

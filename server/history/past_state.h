@@ -47,7 +47,7 @@ class PastState {
 
   std::uint64_t bytes_max_;
   locks::LockCpu locks_;
-  DeviceCommands device_;                 // Of leaves that are a device's.
+  DeviceCommands device_;                // Of leaves that are a device's.
   std::vector<locks::LockEvent> ended_;  // Kept warm.
   LogIndex index_;
 };

@@ -6,11 +6,12 @@ namespace gcoord::server {
 namespace {
 
 MetricName reads_name(const char* way) {
-  return {"gcoord_server_resident_reads_total",
-          "Times that the device proved a state linearizable for reads that wait, by what proved it: "
-          "the leader's lease, or a round of the quorum.",
-          "way",
-          way};
+  return {
+      "gcoord_server_resident_reads_total",
+      "Times that the device proved a state linearizable for reads that wait, by what proved it: "
+      "the leader's lease, or a round of the quorum.",
+      "way",
+      way};
 }
 
 }  // namespace
@@ -30,6 +31,12 @@ ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
                               ""})),
       leased_reads_(registry.counter(reads_name("lease"))),
       round_reads_(registry.counter(reads_name("round"))),
+      doubted_leases_(registry.counter(
+          {"gcoord_server_resident_leases_doubted_total",
+           "Times that the clocks of device and host were found to drift apart by more than leases "
+           "bear, so that reads went by rounds.",
+           "",
+           ""})),
       under_way_(registry.gauge({"gcoord_server_resident_requests",
                                  "Requests with the device or on their way to it.",
                                  "",

@@ -48,8 +48,8 @@ class ReadQueue {
 
  private:
   struct Slot {
-    std::uint64_t open = 0;  // With the device; 0: none.
-    std::uint64_t next = 0;  // Not yet; 0: none.
+    std::uint64_t open = 0;                                           // With the device; 0: none.
+    std::uint64_t next = 0;                                           // Not yet; 0: none.
     consensus::ReadProof proof = consensus::ReadProof::LeaseOrRound;  // Of the next one.
   };
 

@@ -248,8 +248,7 @@ std::size_t ResidentRequests::push_requests(std::uint32_t number) {
 // From now on nobody shares them any more.
 void ResidentRequests::queue_reads() {
   while (const auto read = reads_.take()) {
-    lanes_[lane_of(read->shard)].queue.push() =
-        read_request(read->shard, read->tag, read->proof);
+    lanes_[lane_of(read->shard)].queue.push() = read_request(read->shard, read->tag, read->proof);
   }
 }
 

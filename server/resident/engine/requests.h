@@ -52,8 +52,8 @@ class ResidentRequests {
   bool may_take_record(ShardId shard, std::size_t bytes) const;
   void record(ShardId shard, std::span<const std::byte> record, std::uint64_t cookie);
 
-  // Asks the row for a linearizable moment of the shard, by this proof or a stronger one. Reads that
-  // wait to be asked share one answer (read_queue.h).
+  // Asks the row for a linearizable moment of the shard, by this proof or a stronger one. Reads
+  // that wait to be asked share one answer (read_queue.h).
   void read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
 
   // A request that the device refuses at once, to see whether the lane lives. Its tag.

@@ -94,7 +94,8 @@ void ResidentReplicas::read(ShardId shard, std::uint64_t cookie, consensus::Read
                   refusal(StatusCode::FailedPrecondition, kNotLeader),
                   leaders.known(shard).leader});
   } else {
-    requests_->read(shard, cookie, proof);
+    const bool trusted = events_->leases().trusts();
+    requests_->read(shard, cookie, trusted ? proof : consensus::ReadProof::Round);
   }
 }
 
@@ -245,6 +246,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   }
   metrics_.show(*rows_, *requests_);
   metrics_.show_copy(events_->copy_counts());
+  metrics_.show_leases(events_->leases());
   links_->proxies().tell_metrics();
   metrics_.show_channels(*device_.node, now_ms());
   return done + told + (turned ? 1 : 0);

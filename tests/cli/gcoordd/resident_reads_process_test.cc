@@ -77,8 +77,7 @@ TEST_P(ResidentReadsTest, R3R4R5EveryReplicaSaysHowOldItIs) {
   for (const std::string node : {"1", "2", "3"}) {
     EXPECT_EQ(ctl_->json({"lock", "get", "a", "--after", after, "--node", node})["token"],
               grant["token"]);
-    const auto bounded =
-        ctl_->json({"lock", "get", "a", "--max-staleness", "20s", "--node", node});
+    const auto bounded = ctl_->json({"lock", "get", "a", "--max-staleness", "20s", "--node", node});
     EXPECT_EQ(bounded["token"], grant["token"]);
     EXPECT_LE(bounded["age_ms"].get<int>(), 20'000);
     const auto old =
@@ -101,8 +100,8 @@ TEST_P(ResidentReadsTest, R6EveryReplicaShowsTheSamePast) {
     const auto past = ctl_->json({"lock", "get", name, "--at-index", at_first, "--node", node});
     EXPECT_EQ(past["token"], first["token"]) << node;
     const std::string before = std::to_string(std::stoull(between) - 1);
-    EXPECT_EQ(
-        ctl_->json({"lock", "get", name, "--at-index", before, "--node", node}, 1)["held"], false);
+    EXPECT_EQ(ctl_->json({"lock", "get", name, "--at-index", before, "--node", node}, 1)["held"],
+              false);
   }
   EXPECT_EQ(ctl_->json({"lock", "get", name, "--at-index", "1000000"}, 1)["error"]["code"],
             "GC6321");
@@ -124,8 +123,8 @@ TEST_P(ResidentReadsTest, R2AStoppedLeaderShowsNothingOldWhenItGoesOn) {
   std::vector<ChildProcess> reads;
   for (int k = 0; k < 6; ++k) {
     const std::string how = k % 2 == 0 ? "lease" : "linearizable";
-    reads.push_back(alone.start(
-        {"--timeout", "20s", "-o", "json", "lock", "get", "a", "--consistency", how}));
+    reads.push_back(
+        alone.start({"--timeout", "20s", "-o", "json", "lock", "get", "a", "--consistency", how}));
   }
   cluster_->signal(stopped, SIGCONT);
   for (ChildProcess& each : reads) {

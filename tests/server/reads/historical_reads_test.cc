@@ -220,8 +220,7 @@ TEST_F(PastReadsTest, R6EntriesOfADeviceAreAppliedAsItDid) {
     }
     std::vector<locks::LockEvent> ended(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{ended.data(), static_cast<std::uint32_t>(ended.size()), 0};
-    const auto reply =
-        locks_.apply(shard, LogIndex{log.size() + 1}, command, Tick{1}, events);
+    const auto reply = locks_.apply(shard, LogIndex{log.size() + 1}, command, Tick{1}, events);
     write(entries.back());
     return reply;
   };
@@ -259,8 +258,7 @@ TEST_F(PastReadsTest, R6EntriesOfADeviceAreAppliedAsItDid) {
     if (lock.has_value()) {
       protocol::LockRow row = row_of(*lock);
       row.shard = shard;  // The past has one only.
-      EXPECT_EQ(protocol::encode_lock_details(row),
-                protocol::encode_lock_details(*shown[index]))
+      EXPECT_EQ(protocol::encode_lock_details(row), protocol::encode_lock_details(*shown[index]))
           << index;
     }
   }

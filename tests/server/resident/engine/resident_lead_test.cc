@@ -82,7 +82,8 @@ TEST(ResidentLead, WhatWasDecidedBeforeLeadershipEndedIsAnswered) {
   host.requests->transfer(shard, NodeId{(leader + 1) % kTurnNodes + 1});
   host.requests->push();
   hosts.world.turns(300);
-  host.requests->read(shard, 902, consensus::ReadProof::LeaseOrRound);  // Too late, and nobody here knows yet.
+  host.requests->read(
+      shard, 902, consensus::ReadProof::LeaseOrRound);  // Too late, and nobody here knows yet.
   host.rows->look();
   EXPECT_TRUE(host.rows->is_ending(host.requests->lane_of(shard)));
   hosts.hear(leader);

@@ -30,10 +30,11 @@ namespace gcoord::server {
 template <typename Service>
 GCOORD_HD void ask_read(const RowTurn<Service>& r, consensus::InboxHead& in) {
   if constexpr (Service::kTellsHost) {
-    if (r.desk.read[r.place] == 0) {
+    const std::uint32_t asked = r.desk.order[r.place].read;
+    if (asked == 0) {
       return;
     }
-    const TurnRequest request = request_at(r.desk, r.desk.read[r.place] - 1u);
+    const TurnRequest request = request_at(r.desk, asked - 1);
     const bool by_lease =
         request.word[1] == static_cast<std::uint64_t>(consensus::ReadProof::LeaseOrRound);
     const bool in_time = by_lease && device_now_ns() < r.desk.reading.tick_end_ns;
@@ -42,48 +43,57 @@ GCOORD_HD void ask_read(const RowTurn<Service>& r, consensus::InboxHead& in) {
   }
 }
 
-// The answer that the step gave, to a read of this turn or to one whose round came to its end.
+// A step that may have answered a read: one of its turn, or one whose round came to its end.
 template <typename Service>
-GCOORD_HD TurnReply read_reply(const RowTurn<Service>& r,
-                               const consensus::Hot& hot,
-                               const consensus::InboxHead& in,
-                               const consensus::OutboxHead& out) {
-  const bool ready = out.read == consensus::ReadVerdict::Ready;
-  const bool leased = in.read_sequence != 0 && in.read_proof == consensus::ReadProof::LeaseOrRound;
+struct ReadStep {
+  const RowTurn<Service>& r;
+  const consensus::InboxHead& in;
+  const consensus::OutboxHead& out;
+
+  GCOORD_HD bool is_ready() const { return out.read == consensus::ReadVerdict::Ready; }
+
+  GCOORD_HD bool is_of_turn() const { return in.read_sequence != 0; }
+
+  GCOORD_HD ReadWay way() const {
+    return is_of_turn() && in.read_proof == consensus::ReadProof::LeaseOrRound ? ReadWay::Lease
+                                                                               : ReadWay::Round;
+  }
+};
+
+template <typename Service>
+GCOORD_HD TurnReply read_reply(const ReadStep<Service>& step, const consensus::Hot& hot) {
   TurnReply reply;
-  reply.shard = shard_of_row(r.row);
-  reply.verdict = ready ? TurnVerdict::ReadReady : TurnVerdict::NotLeader;
-  reply.tag = out.read_sequence;
-  reply.index = ready ? out.read_index : LogIndex{};
+  reply.shard = shard_of_row(step.r.row);
+  reply.verdict = step.is_ready() ? TurnVerdict::ReadReady : TurnVerdict::NotLeader;
+  reply.tag = step.out.read_sequence;
+  reply.index = step.is_ready() ? step.out.read_index : LogIndex{};
   reply.leader = hot.leader;
-  reply.detail = ready ? static_cast<std::uint32_t>(leased ? ReadWay::Lease : ReadWay::Round) : 0u;
+  reply.detail = step.is_ready() ? static_cast<std::uint32_t>(step.way()) : 0u;
   reply.term = hot.term;
-  reply.result.word[0] = r.desk.reading.input.tick.value;
+  reply.result.word[0] = step.r.desk.reading.input.tick.value;
   return reply;
 }
 
 // After the step, and behind what the row has told of its entries.
 template <typename Service>
-GCOORD_HD void tell_read(const RowTurn<Service>& r,
-                         consensus::ShardRef shard,
-                         const consensus::InboxHead& in,
-                         const consensus::OutboxHead& out) {
+GCOORD_HD void tell_read(const ReadStep<Service>& step, consensus::ShardRef shard) {
   if constexpr (Service::kTellsHost) {
-    if (out.read == consensus::ReadVerdict::None) {
+    if (step.out.read == consensus::ReadVerdict::None) {
       return;
     }
-    const TurnReply reply = read_reply(r, shard.hot(), in, out);
-    if (in.read_sequence != 0) {
+    const RowTurn<Service>& r = step.r;
+    const TurnReply reply = read_reply(step, shard.hot());
+    if (step.is_of_turn()) {
       put_refusal(r, reply);
       return;
     }
     const std::uint32_t at = reserve_replies(r, 1);
     if (at != kTurnReplies) {
       write_reply(r, at, reply);
-    } else if (reply.verdict == TurnVerdict::ReadReady) {
+    } else if (step.is_ready()) {
       // Its acknowledgements stand. A leadership that ended the host sees in the table of leaders.
-      shard.election().read_sequence = out.read_sequence;
-      shard.election().read_index = out.read_index;
+      shard.election().read_sequence = reply.tag;
+      shard.election().read_index = reply.index;
       r.desk.again[r.place] = 1;
     }
   }

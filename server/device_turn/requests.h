@@ -45,7 +45,7 @@ GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request)
   const std::uint32_t place = place_for(t, row);
   GCOORD_ASSERT(place != kNoTurnPlace);
   if (warp_rank() == 0) {
-    t.desk.transfer_to[place] = static_cast<std::uint8_t>(to);
+    t.desk.order[place].transfer_to = static_cast<std::uint8_t>(to);
   }
   warp_sync();
 }
@@ -60,13 +60,13 @@ GCOORD_HD void take_read(StripeTurn<Service>& t, const TurnRequest& asked, std::
   const bool known = t.rows.has(row) && request.tag != 0;
   const std::uint32_t place = known ? place_for(t, row) : kNoTurnPlace;
   GCOORD_ASSERT(!known || place != kNoTurnPlace);
-  const bool second = known && t.desk.read[place] != 0;
+  const bool second = known && t.desk.order[place].read != 0;
   warp_sync();
   if (warp_rank() == 0) {
     if (!known || second) {
       refuse(t, request, known ? TurnVerdict::Overloaded : TurnVerdict::Refused, NodeId{});
     } else {
-      t.desk.read[place] = static_cast<std::uint8_t>(at + 1);
+      t.desk.order[place].read = static_cast<std::uint8_t>(at + 1);
     }
   }
   warp_sync();

@@ -173,7 +173,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   }
   head.proposal_count = r.page != kNoLogPage ? proposals_to(r, log, offers) : 0;
   if constexpr (Service::kTellsHost) {
-    head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
+    head.transfer_to = NodeId{r.desk.order[r.place].transfer_to};
   }
   if (is_hashed(r.node)) {
     hold_proposals(r, log, head);
@@ -313,8 +313,8 @@ GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef sh
 // was applied is a matter of the whole row (drain_outbox).
 template <typename Service>
 GCOORD_HD bool asks_whole(const RowTurn<Service>& r) {
-  const std::uint32_t wishes =
-      r.desk.snapshot[r.place] | r.desk.transfer_to[r.place] | r.desk.read[r.place];
+  const HostOrder order = r.desk.order[r.place];
+  const std::uint32_t wishes = r.desk.snapshot[r.place] | order.transfer_to | order.read;
   return (wishes != 0) | (r.node.applied[r.row].value == 0);
 }
 
@@ -433,7 +433,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   store_own(r, shard, out);
   save_snapshot(r, shard);
   drain_outbox(r, shard, in, out);
-  tell_read(r, shard, in, out);
+  tell_read(ReadStep<Service>{r, in, out}, shard);
   if constexpr (Service::kReadmits) {
     const bool next = may_propose_next(shard, in, applied_before);
     r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];

@@ -79,14 +79,14 @@ void ResidentReplicas::propose(ShardId shard,
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
-  read(shard, cookie, consensus::ReadProof::LeaseOrRound);
+  if (events_->leases().trusts() && rows_->leaders().leads(shard)) {
+    requests_->read(shard, cookie, consensus::ReadProof::LeaseOrRound);
+  } else {
+    read_by_round(shard, cookie);  // Which refuses it where another node leads.
+  }
 }
 
 void ResidentReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
-  read(shard, cookie, consensus::ReadProof::Round);
-}
-
-void ResidentReplicas::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
   const ResidentLeaders& leaders = rows_->leaders();
   if (!leaders.leads(shard)) {
     refused_.add({cookie,
@@ -94,8 +94,7 @@ void ResidentReplicas::read(ShardId shard, std::uint64_t cookie, consensus::Read
                   refusal(StatusCode::FailedPrecondition, kNotLeader),
                   leaders.known(shard).leader});
   } else {
-    const bool trusted = events_->leases().trusts();
-    requests_->read(shard, cookie, trusted ? proof : consensus::ReadProof::Round);
+    requests_->read(shard, cookie, consensus::ReadProof::Round);
   }
 }
 
@@ -150,7 +149,14 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
   }
   GCOORD_TRY(const std::size_t joined, links_->join());
   links_->say_ready_when_due(now_ms);
-  if (!may_begin(meeting(now_ms))) {
+  const bool established = admission_->established() && !claim_->doubted();
+  if (established && due_.established_ms == 0) {
+    due_.established_ms = now_ms;
+  }
+  if (!may_begin({.promised = has_promised_,
+                  .established = established,
+                  .all_ready = links_->all_ready() && device_.node->connected(),
+                  .waited_ms = established ? now_ms - due_.established_ms : 0})) {
     return joined;
   }
   GCOORD_TRY_STATUS(stand_in_for_peers());
@@ -161,17 +167,6 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
   GCOORD_TRY_STATUS(device_.turn->start());
   links_->enter(ResidentPhase::Runs);
   return joined + 1;
-}
-
-ResidentMeeting ResidentReplicas::meeting(std::uint64_t now_ms) {
-  const bool established = admission_->established() && !claim_->doubted();
-  if (established && due_.established_ms == 0) {
-    due_.established_ms = now_ms;
-  }
-  return {.promised = has_promised_,
-          .established = established,
-          .all_ready = links_->all_ready() && device_.node->connected(),
-          .waited_ms = established ? now_ms - due_.established_ms : 0};
 }
 
 // The turn goes on with the channels and the room that the node has then.

@@ -277,14 +277,6 @@ Status ResidentRows::keep_waiting(const HostEventSlot& told) {
   return {};
 }
 
-// Decided, and part of a state that came from another host, which may be ahead of this device:
-// whoever asks again is answered from it.
-void ResidentRows::end_covered(const HostEventSlot& told) {
-  if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
-    end(*asked, StatusCode::Unknown, kLeadershipLost, leader_of(told.reply.shard));
-  }
-}
-
 // The next entry of a row that nobody follows.
 ResidentRows::Said ResidentRows::read(ShardId shard,
                                       LogIndex index,
@@ -334,7 +326,11 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
   const ShardId shard = told.reply.shard;
   Row& row = rows_[shard.value];
   if (row.absent && told.reply.index <= row.applied) {
-    end_covered(told);
+    // Decided, and part of a state that came from another host, which may be ahead of this device:
+    // whoever asks again is answered from it.
+    if (const auto covered = requests_.take(told.reply.tag); covered.has_value()) {
+      end(*covered, StatusCode::Unknown, kLeadershipLost, leader_of(shard));
+    }
     return {};
   }
   if (row.applied.value != 0 && told.reply.index != row.applied + 1) {

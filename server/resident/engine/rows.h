@@ -187,7 +187,6 @@ class ResidentRows {
   AppliedEntry entry_of(ShardId shard, const locks::LockEntry& entry, const Said& said);
   Status take_read(const TurnReply& told);
   void answer_read(ShardId shard);
-  void end_covered(const HostEventSlot& told);
   void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
   void end(Asked asked, StatusCode code, std::uint32_t detail, NodeId leader);

@@ -20,10 +20,10 @@ std::optional<StatusCode> outcome(const Hosts& hosts, std::uint32_t n, std::uint
   return found == reads.end() ? std::nullopt : std::optional{found->second};
 }
 
-// Asks host n and turns until it has answered, or for too long.
-std::optional<StatusCode> read(Hosts& hosts, std::uint32_t n, ShardId shard, ReadProof proof) {
+// Asks host n about the shard of its locks and turns until it has answered, or for too long.
+std::optional<StatusCode> read(Hosts& hosts, std::uint32_t n, ReadProof proof) {
   const std::uint64_t cookie = ++hosts.cookie;
-  hosts.each[n].requests->read(shard, cookie, proof);
+  hosts.each[n].requests->read(hosts.shard(), cookie, proof);
   for (std::uint32_t k = 0; k < 2000 && !outcome(hosts, n, cookie); ++k) {
     hosts.turns(1);
   }
@@ -38,7 +38,7 @@ TEST(ResidentReads, R2UnderTheLeaseNoEntryIsWrittenAndNobodyIsAsked) {
   const std::uint32_t leader = hosts.leader_of(shard);
   const LogIndex before = hosts.each[leader].rows->applied(shard);
   for (std::uint64_t k = 1; k <= 5; ++k) {
-    EXPECT_EQ(read(hosts, leader, shard, kLease), StatusCode::Ok);
+    EXPECT_EQ(read(hosts, leader, kLease), StatusCode::Ok);
     EXPECT_EQ(hosts.each[leader].rows->counts().leased_reads, k);
   }
   hosts.turns(600);
@@ -56,9 +56,9 @@ TEST(ResidentReads, R1ARoundIsAnsweredByAQuorumAndWritesNoEntry) {
   const ShardId shard = hosts.shard();
   const std::uint32_t leader = hosts.leader_of(shard);
   const LogIndex before = hosts.each[leader].rows->applied(shard);
-  EXPECT_EQ(read(hosts, leader, shard, ReadProof::Round), StatusCode::Ok);
+  EXPECT_EQ(read(hosts, leader, ReadProof::Round), StatusCode::Ok);
   hosts.world.paused = (leader + 1) % kTurnNodes;
-  EXPECT_EQ(read(hosts, leader, shard, ReadProof::Round), StatusCode::Ok) << "two of three do";
+  EXPECT_EQ(read(hosts, leader, ReadProof::Round), StatusCode::Ok) << "two of three do";
   EXPECT_EQ(hosts.each[leader].rows->counts().round_reads, 2u);
   EXPECT_EQ(hosts.each[leader].rows->counts().leased_reads, 0u);
   EXPECT_EQ(hosts.each[leader].rows->applied(shard), before);
@@ -112,7 +112,7 @@ TEST(ResidentReads, ARowThatDoesNotLeadSaysSoAtOnce) {
   const ShardId shard = hosts.shard();
   const std::uint32_t other = (hosts.leader_of(shard) + 1) % kTurnNodes;
   for (const ReadProof proof : {kLease, ReadProof::Round}) {
-    EXPECT_EQ(read(hosts, other, shard, proof), StatusCode::FailedPrecondition);
+    EXPECT_EQ(read(hosts, other, proof), StatusCode::FailedPrecondition);
   }
   EXPECT_EQ(hosts.each[other].rows->counts().leased_reads, 0u);
 }
@@ -144,7 +144,7 @@ TEST(ResidentReads, R2ALeaderThatStoodStillShowsNoOldState) {
     EXPECT_NE(*ended, StatusCode::Ok);
     EXPECT_EQ(hosts.each[before].rows->counts().leased_reads, 0u);
     EXPECT_EQ(hosts.each[before].rows->counts().round_reads, 0u);
-    EXPECT_EQ(read(hosts, hosts.leader_of(shard), shard, proof), StatusCode::Ok);
+    EXPECT_EQ(read(hosts, hosts.leader_of(shard), proof), StatusCode::Ok);
   }
 }
 

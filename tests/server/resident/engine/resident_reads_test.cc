@@ -148,11 +148,11 @@ TEST(ResidentReads, R2ALeaderThatStoodStillShowsNoOldState) {
   }
 }
 
-TEST(ResidentReads, WithoutAQuorumNoReadIsAnsweredOnceTheLeaseIsOver) {
+TEST(ResidentReads, R2WithoutAQuorumNoReadIsServedOnceTheLeaseIsOver) {
   Hosts hosts;
   const ShardId shard = hosts.shard();
   const std::uint32_t leader = hosts.leader_of(shard);
-  // Both others stand still: their hosts do not work, so their devices fall silent.
+  // Both others stand still.
   const auto turns_alone = [&](std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
       hosts.each[leader].requests->push();
@@ -165,12 +165,11 @@ TEST(ResidentReads, WithoutAQuorumNoReadIsAnsweredOnceTheLeaseIsOver) {
   hosts.each[leader].requests->read(shard, 1001, kLease);
   turns_alone(10);
   EXPECT_EQ(outcome(hosts, leader, 1001), StatusCode::Ok) << "the lease is not over";
-  turns_alone(950);  // 95 ticks: more than the lease, less than an election timeout.
+  turns_alone(950);  // 95 ticks: the lease is an election timeout of 100 less a margin of 10.
   hosts.each[leader].requests->read(shard, 1002, kLease);
-  turns_alone(10);
-  EXPECT_EQ(outcome(hosts, leader, 1002), std::nullopt);
   turns_alone(3000);
-  EXPECT_EQ(outcome(hosts, leader, 1002), StatusCode::Unavailable) << "it leads no more";
+  ASSERT_TRUE(outcome(hosts, leader, 1002).has_value());
+  EXPECT_NE(*outcome(hosts, leader, 1002), StatusCode::Ok);
   EXPECT_EQ(hosts.each[leader].rows->counts().leased_reads, 1u);
 }
 

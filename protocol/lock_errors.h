@@ -211,7 +211,7 @@ inline constexpr ErrorEntry kLockErrors[] = {
      "the state at this index has too many entries before it, or is too large, to be reconstructed for one request",
      "Ask for an earlier index, or replay an export of the ledger"},
     {ErrorCode::PastUnsupported, "PastUnsupported", StatusCode::Unimplemented, ExitCode::Negative,
-     "nodes of this release, or nodes with --turn resident, cannot reconstruct a past state",
+     "nodes with --turn resident of an earlier release cannot reconstruct a past state",
      "Upgrade the nodes, or run them with --turn host"},
     {ErrorCode::CheckFailing, "CheckFailing", StatusCode::FailedPrecondition, ExitCode::Negative,
      "a health check failed before its session was opened",

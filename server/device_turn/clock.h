@@ -38,6 +38,10 @@ struct TurnTiming {
   // The node falls silent while its host's word (TurnControl::host) has stood still for so long:
   // whoever cannot answer clients or store what is decided must not lead. 0: nobody watches.
   std::uint64_t host_patience_ns = 0;
+  // 1: whoever drives the turn reads the time after whatever lies in the clients' rings was pushed,
+  // so a reading is never older than a read that it serves. 0: nobody does, and a row asks the
+  // clock of the device whether the reading's tick is over before it answers under a lease.
+  std::uint32_t reads_before_readings = 0;
 };
 
 // A liveness word as consensus understands it.
@@ -186,6 +190,9 @@ class NodeClock {
     reading.input.lives_end = replaced ? 1 : 0;
     reading.wakes = s.wakes;
     reading.leave = s.leave;
+    reading.tick_end_ns = timing_.reads_before_readings != 0
+                              ? ~std::uint64_t{0}
+                              : s.start_ns + s.tick.value * timing_.tick_ns;
     reading.order = netcore::SystemOrder::peek(node_.control->order);
     // Pairs with TurnStripe::take_reading.
     netcore::SystemOrder::publish(clock.version, version);

@@ -1,7 +1,8 @@
 // Requests that a stripe takes from its clients' ring: commands, and the host's orders about a row.
 //
 // A word is a request with a tag that no client's has: what was made durable, to whom a row is to
-// hand its leadership, and whose the requests behind it are (TurnPass). Whatever names no row of
+// hand its leadership, when a row's state is linearizable, and whose the requests behind it are
+// (TurnPass). Whatever names no row of
 // this stripe is refused or ignored. Nothing that a writer of the ring derived is believed: the
 // service judges each request before it is proposed, one slot at a time, so that nothing has to be
 // kept between two of them, and refuses what is not sound (docs/adr/0144). Contract: as
@@ -44,7 +45,29 @@ GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request)
   const std::uint32_t place = place_for(t, row);
   GCOORD_ASSERT(place != kNoTurnPlace);
   if (warp_rank() == 0) {
-    t.desk.transfer_to[place] = static_cast<std::uint8_t>(to);
+    t.desk.order[place].transfer_to = static_cast<std::uint8_t>(to);
+  }
+  warp_sync();
+}
+
+// The host asks when the row's state is linearizable (reads.h).
+template <typename Service>
+GCOORD_HD void take_read(StripeTurn<Service>& t, const TurnRequest& asked, std::uint32_t at) {
+  TurnRequest request = asked;  // As the answer names it.
+  request.tag = asked.word[0];
+  ++t.state.counts.requests;
+  const std::uint32_t row = row_of_shard(request.shard);
+  const bool known = t.rows.has(row) && request.tag != 0;
+  const std::uint32_t place = known ? place_for(t, row) : kNoTurnPlace;
+  GCOORD_ASSERT(!known || place != kNoTurnPlace);
+  const bool second = known && t.desk.order[place].read != 0;
+  warp_sync();
+  if (warp_rank() == 0) {
+    if (!known || second) {
+      refuse(t, request, known ? TurnVerdict::Overloaded : TurnVerdict::Refused, NodeId{});
+    } else {
+      t.desk.order[place].read = static_cast<std::uint8_t>(at + 1);
+    }
   }
   warp_sync();
 }
@@ -83,6 +106,12 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
   if (request.tag == kPassTag) {
     take_pass(t, request);
     return;
+  }
+  if constexpr (Service::kTellsHost) {
+    if (request.tag == kReadTag) {
+      take_read(t, request, at);
+      return;
+    }
   }
   ++t.state.counts.requests;
   const std::uint32_t row = row_of_shard(request.shard);

@@ -19,6 +19,7 @@
 #include "server/device_turn/drain_outbox.h"
 #include "server/device_turn/held_votes.h"
 #include "server/device_turn/readmit.h"
+#include "server/device_turn/reads.h"
 
 #include <cstdint>
 #include <cstring>
@@ -172,7 +173,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   }
   head.proposal_count = r.page != kNoLogPage ? proposals_to(r, log, offers) : 0;
   if constexpr (Service::kTellsHost) {
-    head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
+    head.transfer_to = NodeId{r.desk.order[r.place].transfer_to};
   }
   if (is_hashed(r.node)) {
     hold_proposals(r, log, head);
@@ -312,8 +313,9 @@ GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef sh
 // was applied is a matter of the whole row (drain_outbox).
 template <typename Service>
 GCOORD_HD bool asks_whole(const RowTurn<Service>& r) {
-  const bool wishes = (r.desk.snapshot[r.place] != 0) | (r.desk.transfer_to[r.place] != 0);
-  return wishes | (r.node.applied[r.row].value == 0);
+  const HostOrder order = r.desk.order[r.place];
+  const std::uint32_t wishes = r.desk.snapshot[r.place] | order.transfer_to | order.read;
+  return (wishes != 0) | (r.node.applied[r.row].value == 0);
 }
 
 // Steps a loaded row in the plain scope and carries out what follows; false: it needs more than
@@ -414,6 +416,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
+  ask_read(r, in);
   take_configuration(r, shard, input, room, in, configuration);
   const StagedMessages<Service, RowPage::MayLack> messages{r, log, log.last + room};
   consensus::OutboxHead out;
@@ -430,6 +433,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   store_own(r, shard, out);
   save_snapshot(r, shard);
   drain_outbox(r, shard, in, out);
+  tell_read(ReadStep<Service>{r, in, out}, shard);
   if constexpr (Service::kReadmits) {
     const bool next = may_propose_next(shard, in, applied_before);
     r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];

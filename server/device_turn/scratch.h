@@ -78,6 +78,12 @@ struct LaidEntries {
   std::uint32_t count;
 };
 
+// What the host asks of a row beside its clients' requests.
+struct HostOrder {
+  std::uint8_t transfer_to = 0;  // The node to hand leadership to; 0: none.
+  std::uint8_t read = 0;         // 1 + the request that asks for a read (reads.h); 0: none.
+};
+
 struct StripeWorkspace {
   TurnRowArrays arrays[kTurnPlaces];
   KeptRow kept;
@@ -101,7 +107,7 @@ struct StripeWorkspace {
   std::uint8_t woken[kTurnPlaces];
   LogIndex hashed_to[kTurnPlaces];  // Of a row with a tree: what it may forget (TurnTrees).
   consensus::StorageAck stored_ack[kTurnPlaces];
-  std::uint8_t transfer_to[kTurnPlaces];  // The node to hand leadership to; 0: none.
+  HostOrder order[kTurnPlaces];
   std::uint8_t proposal_count[kTurnPlaces];
   std::uint8_t proposal[kTurnPlaces][kTurnProposals];  // Numbers of requests.
   std::uint8_t message_count[kTurnPlaces];
@@ -187,7 +193,7 @@ GCOORD_HD inline void open_place(StripeWorkspace& desk, std::uint32_t place, std
   desk.snapshot[place] = 0;
   desk.woken[place] = 0;
   desk.stored_ack[place] = consensus::StorageAck{};
-  desk.transfer_to[place] = 0;
+  desk.order[place] = HostOrder{};
   desk.proposal_count[place] = 0;
   desk.message_count[place] = 0;
   desk.again[place] = 0;

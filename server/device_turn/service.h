@@ -64,6 +64,7 @@
 
 #include "common/hd.h"
 #include "common/ids.h"
+#include "consensus/step/inbox.h"
 #include "netcore/memory/slot.h"
 
 #include <cstddef>
@@ -113,6 +114,23 @@ inline constexpr std::uint64_t kTransferTag = ~std::uint64_t{0} - 1;
 // A request with this tag is a TurnPass in its words 0 and 1; nothing answers it.
 inline constexpr std::uint64_t kPassTag = ~std::uint64_t{0} - 2;
 
+// A request with this tag asks when the state of `shard` is linearizable, without an entry in its
+// log: word 0 is the tag of the answer, word 1 what is proof enough (consensus::ReadProof). One of
+// a row is under way at a time: a second one takes the place of the first, which is then answered
+// no more. The answer is ReadReady, or a refusal.
+inline constexpr std::uint64_t kReadTag = ~std::uint64_t{0} - 3;
+
+GCOORD_HD inline TurnRequest read_request(ShardId shard,
+                                          std::uint64_t tag,
+                                          consensus::ReadProof proof) {
+  TurnRequest request;
+  request.shard = shard;
+  request.tag = kReadTag;
+  request.word[0] = tag;
+  request.word[1] = static_cast<std::uint64_t>(proof);
+  return request;
+}
+
 GCOORD_HD inline TurnRequest pass_request(const TurnPass& pass) {
   TurnRequest request;
   request.tag = kPassTag;
@@ -142,6 +160,15 @@ enum class TurnVerdict : std::uint32_t {
   // Of a service that tells its host all: no-ops that were decided and applied in several rows, in
   // one slot (HostNoops).
   Noops = 10,
+  // A read may be answered from what is applied up to `index` at least: this row still led when it
+  // was asked. Detail: how that was proved (ReadWay). The result's word 0: the tick of the answer.
+  ReadReady = 11,
+};
+
+// TurnReply::detail of a ReadReady. Never renumber.
+enum class ReadWay : std::uint32_t {
+  Lease = 1,  // By the leader's lease, at once.
+  Round = 2,  // A quorum acknowledged a round that was opened for the read.
 };
 
 // What is told of the first entry of a term that this node leads has a tag of its own, in place of
@@ -170,7 +197,7 @@ struct alignas(64) TurnReply {
   std::uint64_t tag = 0;
   LogIndex index;  // Committed: where.
   NodeId leader;
-  std::uint32_t detail = 0;  // Store: see there. Refused: the service's reason; 0: see there.
+  std::uint32_t detail = 0;  // Store, ReadReady: see there. Refused: the service's reason.
   TurnResult result;
   Term term;  // Committed and Told: of the row now.
 };

@@ -71,9 +71,9 @@ GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
     const consensus::MessageChunk front = consensus::load_chunk(&t.desk.request[k]);
     const std::uint64_t tag = front.word[1];
     const bool same = static_cast<std::uint32_t>(front.word[0]) == shard.value;
-    found = found & same & (tag != 0) & (tag < kPassTag);
+    found = found & same & (tag != 0) & (tag < kReadTag);
   }
-  static_assert(kPassTag < kTransferTag && kTransferTag < kStoredTag);
+  static_assert(kReadTag < kPassTag && kPassTag < kTransferTag && kTransferTag < kStoredTag);
   if (!found) {
     return false;
   }

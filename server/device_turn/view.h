@@ -138,6 +138,9 @@ struct TurnInput {
   std::uint64_t wakes = 0;  // Rises when every row is to be stepped: a peer came or went.
   std::uint64_t leave = 0;  // Not 0: the node stops.
   std::uint64_t order = 0;  // The host's word to the service; its meaning is the service's.
+  // When its tick is over, by the clock of the device: a lease that counts by this reading says
+  // nothing from then on. ~0: see TurnTiming::reads_before_readings.
+  std::uint64_t tick_end_ns = 0;
 };
 
 // Readings that a slow reader may be behind before what it copies is overwritten.

@@ -3,6 +3,7 @@
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/entry_walk.h"
 #include "protocol/error_codes.h"
+#include "server/history/record_text.h"
 #include "server/interfaces/log_record.h"
 #include "server/interfaces/replies.h"
 
@@ -39,12 +40,14 @@ Status PastState::advance(const ledger::TreeReader& history, LogIndex to, std::u
 }
 
 Status PastState::apply(std::span<const std::byte> entry) {
-  const auto header = decode_record_header(entry);
-  if (header && header->kind == RecordKind::Restore) {
+  locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+  const locks::LockCommand* const command = device_.take(index_, entry);
+  const auto header = is_device_entry(entry) ? std::nullopt : decode_record_header(entry);
+  if (command != nullptr) {
+    locks_.apply(kOnly, index_, *command, Tick{1}, ended);
+  } else if (header && header->kind == RecordKind::Restore) {
     return protocol::make_error(protocol::ErrorCode::PastCompacted);
-  }
-  if (header && header->kind == RecordKind::LockCommand) {
-    locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+  } else if (header && header->kind == RecordKind::LockCommand) {
     locks_.apply_bytes(kOnly, index_, record_body(entry), Tick{1}, ended);
   }
   return locks_.usage().memory_bytes > bytes_max_

@@ -2,8 +2,9 @@
 // of their own.
 //
 // Applying is deterministic and asks no clock (ends of sessions, waits and delays are entries too),
-// so what comes of the first N entries is what every replica had at index N. Nothing here touches
-// the node's own tables: any one thread at a time.
+// so what comes of the first N entries is what every replica had at index N. An entry is a record
+// or, in the log of a device, an entry of its form (device_commands.h). Nothing here touches the
+// node's own tables: any one thread at a time.
 #pragma once
 
 #include "common/ids.h"
@@ -11,6 +12,7 @@
 #include "ledger/merkle/tree_reader.h"
 #include "locks/cpu/lock_cpu.h"
 #include "protocol/lock_messages.h"
+#include "server/history/device_commands.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +47,7 @@ class PastState {
 
   std::uint64_t bytes_max_;
   locks::LockCpu locks_;
+  DeviceCommands device_;                // Of leaves that are a device's.
   std::vector<locks::LockEvent> ended_;  // Kept warm.
   LogIndex index_;
 };

@@ -288,7 +288,7 @@ WatchHub::Environment ClientServices::watch_environment() {
                   environment_.engine.send_peer_message(peer.link.id, message);
                 }
               },
-          .history = past_reader(),
+          .history = watched_history(),
           .wake = environment_.wake,
           .budget = environment_.service.budget()};
 }
@@ -308,16 +308,17 @@ HistoricalReads::Environment ClientServices::past_environment() {
       .leader_hint = [this](ShardId shard) { return environment_.engine.view(shard).leader; },
       .confirm = [this](ShardId shard,
                         std::uint64_t number) { environment_.service.confirm_read(shard, number); },
-      .history = past_reader(),
+      .history = history_reader(),
       .wake = environment_.wake};
 }
 
-// What was, to be applied again; empty where the entries are those of a device's log, which are of
-// another form.
-WatchReplay::Reader ClientServices::past_reader() {
-  if (environment_.options.turn != TurnOption::Host) {
-    return {};
-  }
+// A replay of watches reads records alone: empty where the entries are those of a device's log.
+WatchReplay::Reader ClientServices::watched_history() {
+  return environment_.options.turn == TurnOption::Host ? history_reader() : WatchReplay::Reader{};
+}
+
+// What was, to be applied again.
+WatchReplay::Reader ClientServices::history_reader() {
   return [history = environment_.ledger.history().worker().history()](ShardId shard) {
     return history->reader(shard);
   };

@@ -115,7 +115,8 @@ class ClientServices {
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
   HistoricalReads::Environment past_environment();
-  WatchReplay::Reader past_reader();
+  WatchReplay::Reader watched_history();
+  WatchReplay::Reader history_reader();
   RequestGate::Environment gate_environment();
 
   // Whether the age of this node's copy of the roles matters.

@@ -61,7 +61,7 @@ struct HistoricalReadsOptions {
 class HistoricalReads {
  public:
   // All outlive it. `applied`, `leads`, `leader_hint` and `confirm` are asked on the loop,
-  // `history` by any thread; it is empty where a node's entries are not those of the host's log.
+  // `history` by any thread; it is empty where a node keeps none.
   // What `confirm` came to is told to on_confirmed(), once and later.
   struct Environment {
     protocol::ReplySink& replies;

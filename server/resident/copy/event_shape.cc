@@ -15,6 +15,12 @@ bool is_told_tag(std::uint64_t tag) {
   return tag == 0 || tag == (kOwnTermTag | static_cast<std::uint32_t>(tag));
 }
 
+const char* fault_of_read(const TurnReply& reply) {
+  const auto way = static_cast<ReadWay>(reply.detail);
+  const bool proved = way == ReadWay::Lease || way == ReadWay::Round;
+  return reply.index.value == 0 ? "index 0" : proved ? nullptr : "a read without a proof";
+}
+
 Status failure(std::string text) {
   return {StatusCode::Internal, std::move(text), kDeviceFailed};
 }
@@ -47,6 +53,8 @@ const char* EventShape::fault_of(std::uint32_t lane, const HostEventSlot& told) 
       return reply.index.value == 0 ? "index 0" : nullptr;
     case TurnVerdict::Refused:
       return reply.detail < kIngressFaults ? nullptr : "a refusal without a reason that there is";
+    case TurnVerdict::ReadReady:
+      return fault_of_read(reply);
     case TurnVerdict::NotLeader:
     case TurnVerdict::Overloaded:
     case TurnVerdict::Transferring:

@@ -66,8 +66,8 @@ void AskedTable::unlink(const Place& ended) {
   first = first == ended.tag ? ended.next : first;
 }
 
-void AskedTable::ride(std::uint64_t barrier, std::uint64_t cookie) {
-  GCOORD_ASSERT(has(barrier));
+void AskedTable::ride(std::uint64_t read, std::uint64_t cookie) {
+  GCOORD_ASSERT(has(read));
   std::uint32_t rider = rider_free_;
   if (rider == 0) {
     rider = static_cast<std::uint32_t>(riders_.size());
@@ -76,7 +76,7 @@ void AskedTable::ride(std::uint64_t barrier, std::uint64_t cookie) {
     rider_free_ = riders_[rider].next;
   }
   riders_[rider] = {.cookie = cookie};
-  Place& shared = place(barrier);
+  Place& shared = place(read);
   if (shared.asked.rider == 0) {
     shared.asked.rider = rider;
   } else {

@@ -3,7 +3,7 @@
 // Tags count up and are never used twice. A tag's low bits name its place and the whole tag stands
 // there, so that one that ended, or never was, finds nothing; a place that is still taken is passed
 // over, and with it its tag. The requests of a shard are linked through their places in the order
-// of their tags. Reads that share a barrier lie in a pool of their own behind it.
+// of their tags. Reads that share an answer lie in a pool of their own behind the first of them.
 //
 // Memory: twice the places of the requests that were under way at once, as a power of two; it grows
 // and is kept. One thread.
@@ -21,16 +21,16 @@
 
 namespace gcoord::server {
 
-enum class AskedKind : std::uint8_t { Command, Barrier };
+enum class AskedKind : std::uint8_t { Command, Read };
 
 // A request that ended, or is still under way.
 struct Asked {
   AskedKind kind = AskedKind::Command;
   ShardId shard;
   std::uint32_t weight = 1;
-  std::uint64_t cookie = 0;  // Of a command, or of the first read that waits for a barrier.
+  std::uint64_t cookie = 0;  // Of a command, or of the first read that waits for an answer.
   std::uint64_t mark = 0;    // Of its entry: entry_mark().
-  std::uint32_t rider = 0;   // The next read that shares the barrier; 0: none.
+  std::uint32_t rider = 0;   // The next read that shares the answer; 0: none.
 };
 
 // Tells entries apart, as far as a request says them: a device that answers one has to have the
@@ -59,14 +59,19 @@ class AskedTable {
     place(tag).asked.mark = entry_mark(entry);
   }
 
-  // Adds a read to a barrier that is under way.
-  void ride(std::uint64_t barrier, std::uint64_t cookie);
+  // Adds a read to one that is under way.
+  void ride(std::uint64_t read, std::uint64_t cookie);
 
   // Where a tag's request would stand comes nearer.
   void expect(std::uint64_t tag) const { __builtin_prefetch(&place(tag)); }
 
   // Whether a request of this tag is under way.
   bool has(std::uint64_t tag) const { return tag != 0 && place(tag).tag == tag; }
+
+  // What is under way by this tag; nothing: it ended, or was never made.
+  std::optional<AskedKind> kind_of(std::uint64_t tag) const {
+    return has(tag) ? std::optional{place(tag).asked.kind} : std::nullopt;
+  }
 
   // The shard of a request that is under way.
   ShardId shard_of(std::uint64_t tag) const { return place(tag).asked.shard; }
@@ -82,7 +87,7 @@ class AskedTable {
   // The oldest request of a shard; 0: none.
   std::uint64_t first_of(ShardId shard) const { return first_[shard.value]; }
 
-  // The next read that shared the barrier, whose cookie `asked` has then. False: that was all.
+  // The next read that shared the answer, whose cookie `asked` has then. False: that was all.
   bool next_rider(Asked& asked);
 
   std::size_t size() const { return count_; }

@@ -26,6 +26,7 @@ const char* EventCheck::fault_of_tag(const HostEventSlot& told) const {
     case TurnVerdict::Overloaded:
     case TurnVerdict::Refused:
     case TurnVerdict::Transferring:
+    case TurnVerdict::ReadReady:
       return requests_.is_possible(reply.shard, reply.tag)
                  ? nullptr
                  : "the end of a request that was never made";

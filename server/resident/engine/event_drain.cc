@@ -1,6 +1,7 @@
 #include "server/resident/engine/event_drain.h"
 
 #include "common/device/device_errors.h"
+#include "server/platform/operator_log.h"
 
 #include <algorithm>
 #include <optional>
@@ -27,6 +28,8 @@ EventDrain::EventDrain(const Environment& environment)
     : env_(environment),
       check_(environment.node, environment.requests),
       probe_(environment.node.options().shape.stripe_count, environment.requests),
+      leases_(environment.node.options().timing.tick_ns / 1000,
+              environment.node.options().timing.timing),
       drained_(environment.node.options().shape.stripe_count) {
   const CopyOptions& copy = env_.copy;
   if (copy.tables == nullptr || copy.part_shards == 0) {
@@ -104,9 +107,21 @@ Status EventDrain::take(std::uint32_t lane, const HostEventSlot& told, const Cop
     return env_.storage->take(told);
   }
   probe_.take(lane, told.reply);
+  if (verdict == TurnVerdict::ReadReady) {
+    compare_clocks(told.reply);
+  }
   GCOORD_TRY_STATUS(event != nullptr ? env_.rows.take(lane, *event) : env_.rows.take(lane, told));
   const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
   return env_.storage != nullptr && decided ? env_.storage->on_told(told) : Status{};
+}
+
+void EventDrain::compare_clocks(const TurnReply& read) {
+  const bool trusted = leases_.trusts();
+  leases_.note(Tick{read.result.word[0]}, env_.now_ms() * 1000);
+  if (trusted && !leases_.trusts()) {
+    log_warning(LogComponent::Gpu,
+                "the clocks of the device and of its host drift apart: reads ask a quorum");
+  }
 }
 
 // Takes what a lane brought; how much that was.

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "server/resident/copy/followers.h"
 #include "server/resident/engine/event_check.h"
+#include "server/resident/engine/lease_watch.h"
 #include "server/resident/engine/probe.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
@@ -71,6 +72,9 @@ class EventDrain {
 
   ResidentProbe& probe() { return probe_; }
 
+  // Whether leases that count by the device's clock are to be trusted.
+  const LeaseWatch& leases() const { return leases_; }
+
  private:
   Result<std::uint32_t> drain_lane(std::uint32_t lane, std::uint32_t most);
 
@@ -79,12 +83,14 @@ class EventDrain {
   Status pass_on(std::uint32_t lane, Follower& follower);
   Status settle(std::uint32_t lane);
   Status take(std::uint32_t lane, const HostEventSlot& told, const CopyEvent* event);
+  void compare_clocks(const TurnReply& read);
   Status look();
 
   Environment env_;
   EventCheck check_;
   std::unique_ptr<Followers> followers_;
   ResidentProbe probe_;
+  LeaseWatch leases_;
   std::uint32_t next_lane_ = 0;  // Where the next call begins.
   std::vector<bool> drained_;    // By lane: nothing was left in it a moment ago.
 };

@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace gcoord::server {
+namespace {
+
+MetricName reads_name(const char* way) {
+  return {
+      "gcoord_server_resident_reads_total",
+      "Times that the device proved a state linearizable for reads that wait, by what proved it: "
+      "the leader's lease, or a round of the quorum.",
+      "way",
+      way};
+}
+
+}  // namespace
 
 ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
     : entries_(registry.counter({"gcoord_server_resident_entries_total",
@@ -17,6 +29,14 @@ ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
                               "Shards whose locks the host applies alone, after a snapshot.",
                               "",
                               ""})),
+      leased_reads_(registry.counter(reads_name("lease"))),
+      round_reads_(registry.counter(reads_name("round"))),
+      doubted_leases_(registry.counter(
+          {"gcoord_server_resident_leases_doubted_total",
+           "Times that the clocks of device and host were found to drift apart by more than leases "
+           "bear, so that reads went by rounds.",
+           "",
+           ""})),
       under_way_(registry.gauge({"gcoord_server_resident_requests",
                                  "Requests with the device or on their way to it.",
                                  "",
@@ -87,6 +107,8 @@ void ResidentMetrics::show(const ResidentRows& rows, const ResidentRequests& req
   entries_.add(now.entries - shown_.entries);
   compared_.add(now.compared - shown_.compared);
   absent_.set(static_cast<std::int64_t>(now.absent));
+  leased_reads_.add(now.leased_reads - shown_.leased_reads);
+  round_reads_.add(now.round_reads - shown_.round_reads);
   voting_.set(rows.leaders().voting_count());
   forgotten_.set(rows.leaders().forgotten_count());
   under_way_.set(static_cast<std::int64_t>(requests.under_way()));

@@ -3,6 +3,7 @@
 
 #include "common/host/metrics.h"
 #include "server/resident/copy/follower.h"
+#include "server/resident/engine/lease_watch.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/links/link_metrics.h"
@@ -29,12 +30,20 @@ class ResidentMetrics {
   void show_pages(const PageCounts& now);
   void show_copy(const Follower::Counts& counts);
 
+  void show_leases(const LeaseWatch& leases) {
+    doubted_leases_.add(leases.doubts() - doubts_shown_);
+    doubts_shown_ = leases.doubts();
+  }
+
   void on_growth() { growths_.add(1); }
 
  private:
   Counter& entries_;
   Counter& compared_;
   Gauge& absent_;
+  Counter& leased_reads_;
+  Counter& round_reads_;
+  Counter& doubted_leases_;
   Gauge& under_way_;
   Gauge& memory_bytes_;
   Counter& growths_;
@@ -51,6 +60,7 @@ class ResidentMetrics {
   std::array<Counter*, kIngressFaults> unsound_{};  // By IngressFault; of None there is none.
   ResidentRowCounts shown_;
   std::uint64_t refused_shown_ = 0;
+  std::uint64_t doubts_shown_ = 0;
   Follower::Counts copy_shown_;
 };
 

@@ -51,8 +51,8 @@ ResidentRequests::ResidentRequests(ResidentNode& node)
                           node.options().sizes.requests,
                           node.options().sizes.name_blocks / kRoomNameBlocks})),
       lanes_(node.options().shape.stripe_count),
-      asked_(node.options().shape.shard_count) {
-  barrier_.resize(node.options().shape.shard_count);
+      asked_(node.options().shape.shard_count),
+      reads_(node.options().shape.shard_count) {
   for (Lane& lane : lanes_) {
     lane.room = room_max_;
   }
@@ -85,7 +85,9 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
 // --- Into the queues
 
 std::uint64_t ResidentRequests::add(const Asked& asked, std::uint32_t before) {
-  lanes_[lane_of(asked.shard)].weight += asked.weight;
+  Lane& lane = lanes_[lane_of(asked.shard)];
+  lane.weight += asked.weight;
+  lane.reads += asked.kind == AskedKind::Read ? 1 : 0;
   return asked_.add(asked, before);
 }
 
@@ -182,15 +184,12 @@ void ResidentRequests::record(ShardId shard,
   enqueue_entries({AskedKind::Command, shard, record_weight(record.size()), cookie}, entries);
 }
 
-void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {
-  std::uint64_t& newest = barrier_[shard.value];
-  if (newest > pushed_last_ && asked_.has(newest)) {
-    asked_.ride(newest, cookie);
+void ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
+  if (const std::uint64_t shared = reads_.share(shard, proof); shared != 0) {
+    asked_.ride(shared, cookie);
     return;
   }
-  newest = add({AskedKind::Barrier, shard, 1, cookie}, 0);
-  asked_.set_entry(newest, locks::barrier_entry());
-  lanes_[lane_of(shard)].queue.push() = request_of(shard, locks::barrier_entry(), newest);
+  reads_.add({shard, add({AskedKind::Read, shard, 0, cookie}, 0), proof});
 }
 
 std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
@@ -246,8 +245,15 @@ std::size_t ResidentRequests::push_requests(std::uint32_t number) {
   return count;
 }
 
+// From now on nobody shares them any more.
+void ResidentRequests::queue_reads() {
+  while (const auto read = reads_.take()) {
+    lanes_[lane_of(read->shard)].queue.push() = read_request(read->shard, read->tag, read->proof);
+  }
+}
+
 std::size_t ResidentRequests::push() {
-  pushed_last_ = asked_.tag_last();
+  queue_reads();
   std::size_t pushed = 0;
   for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
     const Lane& lane = lanes_[number];
@@ -262,7 +268,12 @@ std::size_t ResidentRequests::push() {
 std::optional<Asked> ResidentRequests::take(std::uint64_t tag) {
   const std::optional<Asked> asked = asked_.take(tag);
   if (asked.has_value()) {
-    lanes_[lane_of(asked->shard)].weight -= asked->weight;
+    Lane& lane = lanes_[lane_of(asked->shard)];
+    lane.weight -= asked->weight;
+    if (asked->kind == AskedKind::Read) {
+      --lane.reads;
+      reads_.on_end(asked->shard, tag);
+    }
   }
   return asked;
 }

@@ -13,6 +13,7 @@
 #include "locks/state/demand.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/resident/engine/asked_table.h"
+#include "server/resident/engine/read_queue.h"
 #include "server/resident/engine/request_ring.h"
 #include "server/resident/node/node.h"
 
@@ -51,8 +52,9 @@ class ResidentRequests {
   bool may_take_record(ShardId shard, std::size_t bytes) const;
   void record(ShardId shard, std::span<const std::byte> record, std::uint64_t cookie);
 
-  // A linearizable moment of the shard: read cookies of one pass share a barrier.
-  void barrier(ShardId shard, std::uint64_t cookie);
+  // Asks the row for a linearizable moment of the shard, by this proof or a stronger one. Reads
+  // that wait to be asked share one answer (read_queue.h).
+  void read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
 
   // A request that the device refuses at once, to see whether the lane lives. Its tag.
   std::uint64_t probe(std::uint32_t lane);
@@ -74,7 +76,10 @@ class ResidentRequests {
   // The oldest request of a shard, which ends, unless it came after the tag `last`.
   std::optional<Asked> take_first(ShardId shard, std::uint64_t last);
 
-  // The next read that shared a barrier that ended: its cookie is in `asked`. False: no more.
+  // What the request of a tag is; nothing: it ended, or was never made.
+  std::optional<AskedKind> kind_of(std::uint64_t tag) const { return asked_.kind_of(tag); }
+
+  // The next read that shared an answer: its cookie is in `asked`. False: no more.
   bool next_rider(Asked& asked) { return asked_.next_rider(asked); }
 
   // Whether a request, or a piece of one, had this tag.
@@ -97,7 +102,9 @@ class ResidentRequests {
   void note_elsewhere(std::uint32_t lane, std::uint32_t use) { lanes_[lane].elsewhere = use; }
 
   // Whether somebody waits for what the lane says.
-  bool awaits(std::uint32_t lane) const { return lanes_[lane].weight != 0; }
+  bool awaits(std::uint32_t lane) const {
+    return lanes_[lane].weight != 0 || lanes_[lane].reads != 0;
+  }
 
   std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
 
@@ -118,7 +125,8 @@ class ResidentRequests {
     RequestRing queue;
     std::vector<Stored> stored;
     Authority authority;  // Of the pass that was queued last; the device's lane begins so, too.
-    std::uint32_t weight = 0;  // Under way.
+    std::uint32_t weight = 0;  // Of commands and records under way.
+    std::uint32_t reads = 0;   // Under way; they take nothing of the pools.
     std::uint32_t room = 0;
     std::uint32_t elsewhere = 0;
   };
@@ -136,6 +144,7 @@ class ResidentRequests {
   void show_pass(std::uint32_t lane, const Authority& authority);
   bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
   std::uint64_t add(const Asked& asked, std::uint32_t before);
+  void queue_reads();
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);
 
@@ -144,8 +153,7 @@ class ResidentRequests {
   std::uint32_t room_max_;
   std::vector<Lane> lanes_;
   AskedTable asked_;
-  MappedColumn<std::uint64_t> barrier_;  // By shard: the newest one, by tag.
-  std::uint64_t pushed_last_ = 0;        // Requests up to this tag were pushed once, maybe.
+  ReadQueue reads_;
 };
 
 }  // namespace gcoord::server

@@ -79,6 +79,14 @@ void ResidentReplicas::propose(ShardId shard,
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
+  if (events_->leases().trusts() && rows_->leaders().leads(shard)) {
+    requests_->read(shard, cookie, consensus::ReadProof::LeaseOrRound);
+  } else {
+    read_by_round(shard, cookie);  // Which refuses it where another node leads.
+  }
+}
+
+void ResidentReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
   const ResidentLeaders& leaders = rows_->leaders();
   if (!leaders.leads(shard)) {
     refused_.add({cookie,
@@ -86,7 +94,7 @@ void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
                   refusal(StatusCode::FailedPrecondition, kNotLeader),
                   leaders.known(shard).leader});
   } else {
-    requests_->barrier(shard, cookie);
+    requests_->read(shard, cookie, consensus::ReadProof::Round);
   }
 }
 
@@ -141,7 +149,14 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
   }
   GCOORD_TRY(const std::size_t joined, links_->join());
   links_->say_ready_when_due(now_ms);
-  if (!may_begin(meeting(now_ms))) {
+  const bool established = admission_->established() && !claim_->doubted();
+  if (established && due_.established_ms == 0) {
+    due_.established_ms = now_ms;
+  }
+  if (!may_begin({.promised = has_promised_,
+                  .established = established,
+                  .all_ready = links_->all_ready() && device_.node->connected(),
+                  .waited_ms = established ? now_ms - due_.established_ms : 0})) {
     return joined;
   }
   GCOORD_TRY_STATUS(stand_in_for_peers());
@@ -152,17 +167,6 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
   GCOORD_TRY_STATUS(device_.turn->start());
   links_->enter(ResidentPhase::Runs);
   return joined + 1;
-}
-
-ResidentMeeting ResidentReplicas::meeting(std::uint64_t now_ms) {
-  const bool established = admission_->established() && !claim_->doubted();
-  if (established && due_.established_ms == 0) {
-    due_.established_ms = now_ms;
-  }
-  return {.promised = has_promised_,
-          .established = established,
-          .all_ready = links_->all_ready() && device_.node->connected(),
-          .waited_ms = established ? now_ms - due_.established_ms : 0};
 }
 
 // The turn goes on with the channels and the room that the node has then.
@@ -214,7 +218,9 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   }
   events_->set_time();
   done += requests_->push();
-  GCOORD_TRY(const bool turned, device_.turn->turn(now_us * 1000));
+  // Anew, since a pass may stand still before this: a lease must not be judged by an older time
+  // than that of the newest read.
+  GCOORD_TRY(const bool turned, device_.turn->turn(options_.engine.clock_us() * 1000));
   GCOORD_TRY_STATUS(due_.pools.tend(
       now_us / 1000,
       {*device_.node, *device_.turn, metrics_, [this](const std::function<Status()>& work) {
@@ -235,6 +241,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   }
   metrics_.show(*rows_, *requests_);
   metrics_.show_copy(events_->copy_counts());
+  metrics_.show_leases(events_->leases());
   links_->proxies().tell_metrics();
   metrics_.show_channels(*device_.node, now_ms());
   return done + told + (turned ? 1 : 0);

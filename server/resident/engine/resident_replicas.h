@@ -116,6 +116,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
+  void read_by_round(ShardId shard, std::uint64_t cookie) override;
   void note_gap() override;
 
   ShardView view(ShardId shard) const override { return rows_->view(shard); }
@@ -177,7 +178,6 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
 
   void tell_gap(std::uint64_t now_us);
   Result<std::size_t> meet(std::uint64_t now_ms);
-  ResidentMeeting meeting(std::uint64_t now_ms);
   Status while_quiesced(const std::function<Status()>& work);
   Result<std::size_t> run(std::uint64_t now_us);
   Result<std::size_t> store(std::uint64_t now_ms);

@@ -147,6 +147,8 @@ Status ResidentRows::take(std::uint32_t lane, const HostEventSlot& told) {
     case TurnVerdict::Transferring:
       take_refusal(told.reply);
       return {};
+    case TurnVerdict::ReadReady:
+      return take_read(told.reply);
     case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
     case TurnVerdict::Noops:  // Taken apart by ResidentNode::pull().
     case TurnVerdict::None:
@@ -165,10 +167,10 @@ void ResidentRows::end(Asked asked, StatusCode code, std::uint32_t detail, NodeI
   } while (requests_.next_rider(asked));
 }
 
-void ResidentRows::confirm(Asked barrier) {
+void ResidentRows::confirm(Asked read) {
   do {
-    service_.on_read(barrier.cookie, Status{}, NodeId{});
-  } while (requests_.next_rider(barrier));
+    service_.on_read(read.cookie, Status{}, NodeId{});
+  } while (requests_.next_rider(read));
 }
 
 // Whoever led and does not any more, or leads anew: what was under way is the log's to know. What
@@ -176,7 +178,7 @@ void ResidentRows::confirm(Asked barrier) {
 void ResidentRows::end_all(ShardId shard) {
   const std::uint64_t last = requests_.tag_last();
   while (const auto asked = requests_.take_first(shard, last)) {
-    const bool read = asked->kind == AskedKind::Barrier;
+    const bool read = asked->kind == AskedKind::Read;
     end(*asked,
         read ? StatusCode::Unavailable : StatusCode::Unknown,
         kLeadershipLost,
@@ -209,7 +211,7 @@ void ResidentRows::take_refusal(const TurnReply& told) {
   } else if (unsound) {
     end(*asked, StatusCode::InvalidArgument, kDeviceRefused, told.leader);
   } else if (told.verdict == TurnVerdict::Transferring) {
-    const bool read = asked->kind == AskedKind::Barrier;
+    const bool read = asked->kind == AskedKind::Read;
     end(*asked, StatusCode::Unavailable, read ? kLeadershipLost : kTransferring, told.leader);
   } else {
     end(*asked, StatusCode::FailedPrecondition, kNotLeader, told.leader);
@@ -227,7 +229,40 @@ void ResidentRows::note_own_term(const TurnReply& told) {
 Status ResidentRows::take_entry(const HostEventSlot& told, const CopyEvent* event) {
   ++counts_.entries;
   note_own_term(told.reply);
-  return is_wanted(told.reply.shard) ? keep_waiting(told) : apply(told, event);
+  if (is_wanted(told.reply.shard)) {
+    return keep_waiting(told);
+  }
+  GCOORD_TRY_STATUS(apply(told, event));
+  answer_read(told.reply.shard);
+  return {};
+}
+
+// --- Reads
+
+// The copy may be behind what the answer is about: it waits for a state, or its device has decided
+// more than it has told.
+Status ResidentRows::take_read(const TurnReply& told) {
+  const auto kind = requests_.kind_of(told.tag);
+  if (!kind.has_value()) {
+    return {};  // It ended before.
+  }
+  if (*kind != AskedKind::Read) {
+    return {StatusCode::Internal, "the device answered a command as a read", kDeviceFailed};
+  }
+  proved_.add(told.shard, {told.tag, told.index, static_cast<ReadWay>(told.detail)});
+  answer_read(told.shard);
+  return {};
+}
+
+// Answers what was proved of the shard once the copy has come there.
+void ResidentRows::answer_read(ShardId shard) {
+  const Row& row = rows_[shard.value];
+  const auto read = row.waits ? std::nullopt : proved_.take(shard, row.applied);
+  const auto asked = read ? requests_.take(read->tag) : std::nullopt;
+  if (asked.has_value()) {
+    ++(read->way == ReadWay::Lease ? counts_.leased_reads : counts_.round_reads);
+    confirm(*asked);
+  }
 }
 
 Status ResidentRows::keep_waiting(const HostEventSlot& told) {
@@ -240,18 +275,6 @@ Status ResidentRows::keep_waiting(const HostEventSlot& told) {
   }
   waiting.entries.push_back(told);
   return {};
-}
-
-// Decided, and part of a state that came from another host, which may be ahead of this device:
-// whoever asks again is answered from it.
-void ResidentRows::end_covered(const HostEventSlot& told) {
-  if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
-    const bool read = asked->kind == AskedKind::Barrier;
-    end(*asked,
-        read ? StatusCode::Unavailable : StatusCode::Unknown,
-        kLeadershipLost,
-        leader_of(told.reply.shard));
-  }
 }
 
 // The next entry of a row that nobody follows.
@@ -303,7 +326,11 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
   const ShardId shard = told.reply.shard;
   Row& row = rows_[shard.value];
   if (row.absent && told.reply.index <= row.applied) {
-    end_covered(told);
+    // Decided, and part of a state that came from another host, which may be ahead of this device:
+    // whoever asks again is answered from it.
+    if (const auto covered = requests_.take(told.reply.tag); covered.has_value()) {
+      end(*covered, StatusCode::Unknown, kLeadershipLost, leader_of(shard));
+    }
     return {};
   }
   if (row.applied.value != 0 && told.reply.index != row.applied + 1) {
@@ -331,11 +358,7 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
     entry.cookie = asked->cookie;
   }
   service_.apply(entry);
-  if (says) {
-    // Answered with its outcome.
-  } else if (asked.has_value() && asked->kind == AskedKind::Barrier) {
-    confirm(*asked);
-  } else if (asked.has_value()) {
+  if (asked.has_value() && !says) {
     // A name or a record that did not arrive whole: nothing happened, as if there had been no room.
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
@@ -422,6 +445,7 @@ Result<bool> ResidentRows::install(ShardId shard,
   for (const HostEventSlot& told : waiting.entries) {
     GCOORD_TRY_STATUS(apply(told, nullptr));
   }
+  answer_read(shard);
   return true;
 }
 

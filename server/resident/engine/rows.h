@@ -16,6 +16,7 @@
 #include "server/interfaces/state_machine.h"
 #include "server/resident/copy/followers.h"
 #include "server/resident/engine/leaders.h"
+#include "server/resident/engine/proved_reads.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/use.h"
 #include "server/resident/node/command_reassembler.h"
@@ -37,6 +38,9 @@ struct ResidentRowCounts {
   std::uint64_t entries = 0;   // Told.
   std::uint64_t compared = 0;  // Commands after which both sides had the same state.
   std::uint64_t absent = 0;    // Rows that the host applies alone.
+  // Answers to reads, by what proved them; several reads may share one.
+  std::uint64_t leased_reads = 0;
+  std::uint64_t round_reads = 0;
   // Requests that the device found unsound, by IngressFault.
   std::array<std::uint64_t, kIngressFaults> unsound{};
 };
@@ -181,11 +185,12 @@ class ResidentRows {
   Status compare(const HostEventSlot& told, ReassembledKind kind);
   Said read(ShardId shard, LogIndex index, const locks::LockEntry& entry);
   AppliedEntry entry_of(ShardId shard, const locks::LockEntry& entry, const Said& said);
-  void end_covered(const HostEventSlot& told);
+  Status take_read(const TurnReply& told);
+  void answer_read(ShardId shard);
   void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
   void end(Asked asked, StatusCode code, std::uint32_t detail, NodeId leader);
-  void confirm(Asked barrier);
+  void confirm(Asked read);
 
   StateMachine& service_;
   ResidentRequests& requests_;
@@ -199,6 +204,7 @@ class ResidentRows {
   RoleChanges roles_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
+  ProvedReads proved_;
   ResidentRowCounts counts_;
   bool has_records_ = false;
   std::vector<std::byte> record_;   // What entry_of() says last; kept warm,

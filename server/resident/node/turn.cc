@@ -31,7 +31,9 @@ class HostTurn final : public ResidentTurn {
     for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
       stripes_.emplace_back(view, stripe, *desks_[stripe]);
     }
-    clock_.emplace(view, node_.options().timing);
+    TurnTiming timing = node_.options().timing;
+    timing.reads_before_readings = 1;  // As turn() promises.
+    clock_.emplace(view, timing);
     rests_ = false;
     node_.note_started();
     return {};

@@ -27,8 +27,9 @@ class ResidentTurn {
   // After that, when the node is connected; and again after stop() and ResidentNode::go_on().
   virtual Status start() = 0;
 
-  // Called in every pass of the node's loop, with a time that never falls. Whether anything was
-  // done here.
+  // Called in every pass of the node's loop, with a time that never falls and was read after the
+  // last request was pushed: what a lease says at that time it says of every read in the rings.
+  // Whether anything was done here.
   virtual Result<bool> turn(std::uint64_t now_ns) = 0;
 
   // Tells it to leave and waits until it has, at most for `limit_ms`.

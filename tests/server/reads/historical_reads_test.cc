@@ -2,9 +2,12 @@
 // bounded.
 #include "server/reads/historical_reads.h"
 
+#include "common/random.h"
 #include "ledger/base/error_details.h"
+#include "locks/commands/entry.h"
 #include "locks/commands/move_command.h"
 #include "protocol/error_codes.h"
+#include "server/history/device_commands.h"
 #include "server/history/past_state.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/replies.h"
@@ -195,6 +198,85 @@ TEST_F(PastReadsTest, R6ALockIsShownAsItWasAtEveryIndex) {
           << index;
     }
   }
+}
+
+// The log of a device: what has no room in an entry stands in pieces before it, of which those of
+// an attempt that did not come in whole may be left.
+TEST_F(PastReadsTest, R6EntriesOfADeviceAreAppliedAsItDid) {
+  const std::string name(300, 'n');
+  const ShardId shard = shard_of_name(name);
+  ShardLog& log = logs_[shard.value];
+  std::vector<std::optional<protocol::LockRow>> shown{std::nullopt};  // By index.
+  const auto write = [&](const locks::LockEntry& entry) {
+    const auto bytes = std::as_bytes(std::span{&entry, 1});
+    log.emplace_back(bytes.begin(), bytes.end());
+    const auto lock = locks_.get(shard, hash_name(name));
+    shown.push_back(lock ? std::optional{row_of(*lock)} : std::nullopt);
+  };
+  const auto decide_there = [&](const locks::LockCommand& command) {
+    const auto entries = locks::entries_of(command);
+    for (std::size_t k = 0; k + 1 < entries.size(); ++k) {
+      write(entries[k]);
+    }
+    std::vector<locks::LockEvent> ended(locks::kLockEventsPerCommandMax);
+    locks::LockEvents events{ended.data(), static_cast<std::uint32_t>(ended.size()), 0};
+    const auto reply = locks_.apply(shard, LogIndex{log.size() + 1}, command, Tick{1}, events);
+    write(entries.back());
+    return reply;
+  };
+  const auto acquire_there = [&](std::uint64_t session, std::uint64_t sequence) {
+    return locks::make_acquire({.session = SessionId{session},
+                                .sequence = RequestSequence{sequence},
+                                .acked_below = RequestSequence{sequence},
+                                .name = name,
+                                .wait = true,
+                                .ttl_ms = 1000});
+  };
+  log.emplace_back(kRecordHeaderBytes);  // The first entry of a term.
+  shown.emplace_back();
+  const auto torn = locks::entries_of(acquire_there(4, 1));
+  write(torn.front());
+  write(torn.back());  // Nothing: its pieces are not all there.
+  const auto held = decide_there(acquire_there(5, 1));
+  EXPECT_EQ(held.code, locks::LockCode::Granted);
+  write(locks::barrier_entry());
+  EXPECT_EQ(decide_there(acquire_there(6, 1)).code, locks::LockCode::Waiting);
+  EXPECT_EQ(decide_there(locks::make_release({.session = SessionId{5},
+                                              .sequence = RequestSequence{2},
+                                              .acked_below = RequestSequence{2},
+                                              .name_hash = hash_name(name),
+                                              .token = held.token}))
+                .code,
+            locks::LockCode::Released);
+  std::size_t free = 0;
+  for (std::uint64_t index = 0; index < shown.size(); ++index) {
+    PastState state;
+    ASSERT_TRUE(state.advance(LogReader{log, log.size(), 0}, LogIndex{index}, index).ok());
+    const auto lock = state.get(hash_name(name));
+    ASSERT_EQ(lock.has_value(), shown[index].has_value()) << index;
+    free += lock.has_value() ? 0 : 1;
+    if (lock.has_value()) {
+      protocol::LockRow row = row_of(*lock);
+      row.shard = shard;  // The past has one only.
+      EXPECT_EQ(protocol::encode_lock_details(row), protocol::encode_lock_details(*shown[index]))
+          << index;
+    }
+  }
+  EXPECT_GT(free, 4u) << "before it was granted";
+}
+
+// They say that more stands before them than ever does, or what no host writes.
+TEST(DeviceCommands, R6EntriesThatCannotBeAreNothing) {
+  DeviceCommands commands;
+  locks::LockEntry entry;
+  for (std::uint64_t k = 0; k < 2000; ++k) {
+    entry.head = static_cast<std::uint32_t>(random64(9, k, 0));
+    for (std::uint32_t word = 0; word < 6; ++word) {
+      entry.word[word] = random64(9, k, 1 + word);
+    }
+    static_cast<void>(commands.take(LogIndex{k + 1}, std::as_bytes(std::span{&entry, 1})));
+  }
+  EXPECT_EQ(commands.take(LogIndex{2001}, {}), nullptr);
 }
 
 TEST_F(PastReadsTest, R6CompactedAndFutureAreToldApart) {
@@ -390,8 +472,7 @@ TEST_F(SmallPastTest, R6MemoryPerRequestIsBoundedAndTheNextOneHasItsTurn) {
   EXPECT_EQ(error(1), ErrorCode::None);
 }
 
-// A node whose log is a device's.
-TEST_F(PastReadsTest, R6WithoutAHistoryOfTheHostsFormThePastIsNotServed) {
+TEST_F(PastReadsTest, R6WithoutAHistoryThePastIsNotServed) {
   acquire(5);
   HistoricalReads::Environment without = parts();
   without.history = nullptr;

@@ -92,7 +92,8 @@ class Rounds {
             shard, command(hosts_.each[leader], shard), ++hosts_.cookie);
         asked.emplace_back(leader, hosts_.cookie);
         if (k == 0) {
-          hosts_.each[leader].requests->barrier(shard, ++hosts_.cookie);
+          hosts_.each[leader].requests->read(
+              shard, ++hosts_.cookie, consensus::ReadProof::LeaseOrRound);
         }
       }
       for (const auto& [leader, cookie] : asked) {

@@ -25,7 +25,7 @@ Asked command(std::uint64_t cookie) {
 
 Asked barrier(std::uint64_t cookie) {
   Asked asked = command(cookie);
-  asked.kind = AskedKind::Barrier;
+  asked.kind = AskedKind::Read;
   return asked;
 }
 
@@ -109,7 +109,7 @@ TEST(AskedTable, ARequestThatStaysKeepsItsPlaceWhileTagsComeRound) {
   EXPECT_EQ(table.first_of(ShardId{0}), 0u);
 }
 
-TEST(AskedTable, ReadsThatShareABarrierEndInTheirOrder) {
+TEST(AskedTable, ReadsThatShareAnAnswerEndInTheirOrder) {
   AskedTable table(1);
   for (std::uint64_t round = 0; round < 3; ++round) {  // Their memory is used again.
     const std::uint64_t one = table.add(barrier(10), 0);

@@ -116,7 +116,7 @@ TEST_F(LyingDevice, ItNamesARowThatIsNotOfTheLane) {
 }
 
 TEST_F(LyingDevice, ItSaysWhatNoVerdictSays) {
-  for (const std::uint32_t verdict : {6u, 11u, ~0u}) {
+  for (const std::uint32_t verdict : {6u, 12u, ~0u}) {
     TurnReply reply = told();
     reply.verdict = static_cast<TurnVerdict>(verdict);
     expect_found(reply, "no verdict");
@@ -168,7 +168,7 @@ TEST_F(LyingDevice, ItAnswersRequestsThatWereNeverMade) {
 
 // Its tag is right, and so is its shard: a client would hear of another command's end.
 TEST_F(LyingDevice, ItAnswersARequestWithAnotherOnesEntry) {
-  host().requests->barrier(hosts_.shard(), 1001);
+  host().requests->read(hosts_.shard(), 1001, consensus::ReadProof::LeaseOrRound);
   TurnReply reply = told();
   reply.tag = host().requests->tag_last();
   reply.verdict = TurnVerdict::Committed;
@@ -181,7 +181,7 @@ TEST_F(LyingDevice, ItAnswersARequestWithAnotherOnesEntry) {
 }
 
 TEST_F(LyingDevice, ItAnswersARequestInTheNameOfAnotherShard) {
-  host().requests->barrier(hosts_.shard(), 1001);
+  host().requests->read(hosts_.shard(), 1001, consensus::ReadProof::LeaseOrRound);
   TurnReply reply = told();
   reply.tag = host().requests->tag_last();
   reply.shard = hosts_.shard().value + 1 < kShards &&
@@ -192,6 +192,29 @@ TEST_F(LyingDevice, ItAnswersARequestInTheNameOfAnotherShard) {
   reply.verdict = TurnVerdict::NotLeader;
   expect_found(reply, "a refusal of another shard");
   EXPECT_TRUE(host().service.reads.empty());
+}
+
+TEST_F(LyingDevice, ItProvesReadsByNothingAndCommandsAsReads) {
+  host().requests->read(hosts_.shard(), 1001, consensus::ReadProof::LeaseOrRound);
+  TurnReply reply = told();
+  reply.tag = host().requests->tag_last();
+  reply.verdict = TurnVerdict::ReadReady;
+  for (const std::uint32_t way : {0u, 3u, ~0u}) {
+    reply.detail = way;
+    expect_found(reply, "a way that there is not");
+  }
+  reply.detail = static_cast<std::uint32_t>(ReadWay::Lease);
+  reply.index = LogIndex{};
+  expect_found(reply, "index 0");
+  reply = {.shard = hosts_.shard(), .verdict = TurnVerdict::ReadReady, .index = LogIndex{1}};
+  reply.detail = static_cast<std::uint32_t>(ReadWay::Round);
+  reply.tag = host().requests->tag_last() + 1;
+  expect_found(reply, "a read that was never made");
+  host().requests->command(hosts_.shard(), locks::make_register_session(SessionId{9}, 1000), 1002);
+  reply.tag = host().requests->tag_last();
+  expect_found(reply, "a command as a read");
+  EXPECT_TRUE(host().service.reads.empty());
+  EXPECT_TRUE(host().service.failed.empty());
 }
 
 TEST_F(LyingDevice, ItsOutcomesAndItsRoomCannotBe) {

@@ -82,7 +82,8 @@ TEST(ResidentLead, WhatWasDecidedBeforeLeadershipEndedIsAnswered) {
   host.requests->transfer(shard, NodeId{(leader + 1) % kTurnNodes + 1});
   host.requests->push();
   hosts.world.turns(300);
-  host.requests->barrier(shard, 902);  // Too late, and nobody here knows yet.
+  host.requests->read(
+      shard, 902, consensus::ReadProof::LeaseOrRound);  // Too late, and nobody here knows yet.
   host.rows->look();
   EXPECT_TRUE(host.rows->is_ending(host.requests->lane_of(shard)));
   hosts.hear(leader);
@@ -114,7 +115,7 @@ TEST(ResidentLead, LeadershipThatWasLostAndWonBetweenTwoLooksEnds) {
         stripe_of(hosts.world.nodes[from].memory->options().shape, shard), &request, 1));
     hosts.world.turns(600);
   }
-  host.requests->barrier(shard, 903);
+  host.requests->read(shard, 903, consensus::ReadProof::LeaseOrRound);
   EXPECT_EQ(host.rows->view(shard).term, before);
   hosts.listen(leader);
   EXPECT_GT(host.rows->view(shard).term, before);

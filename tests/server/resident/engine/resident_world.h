@@ -263,6 +263,7 @@ struct ResidentWorld {
       case TurnVerdict::Overloaded:
       case TurnVerdict::Refused:
       case TurnVerdict::Transferring:
+      case TurnVerdict::ReadReady:
         node.answers[told.reply.tag].reply = told.reply;
         return;
       case TurnVerdict::Noops:  // Which pull() takes apart.

@@ -21,12 +21,12 @@
 namespace gcoord::server {
 namespace {
 
-TEST(ResidentRows, EachCookieEndsOnceAndReadsOfOnePassShareABarrier) {
+TEST(ResidentRows, EachCookieEndsOnceAndReadsOfOnePassShareAnAnswer) {
   Hosts hosts;
   hosts.lock_and_unlock(3);
   const std::uint32_t leader = hosts.leader_of(hosts.shard());
-  hosts.each[leader].requests->barrier(hosts.shard(), 1001);
-  hosts.each[leader].requests->barrier(hosts.shard(), 1002);
+  hosts.each[leader].requests->read(hosts.shard(), 1001, consensus::ReadProof::LeaseOrRound);
+  hosts.each[leader].requests->read(hosts.shard(), 1002, consensus::ReadProof::LeaseOrRound);
   EXPECT_EQ(hosts.each[leader].requests->under_way(), 1u);
   hosts.turns(200);
   EXPECT_EQ(hosts.each[leader].service.reads.at(1001), StatusCode::Ok);
@@ -43,7 +43,7 @@ TEST(ResidentRows, AFollowerIsRefusedByItsDevice) {
   const std::uint32_t other = (hosts.leader_of(hosts.shard()) + 1) % kTurnNodes;
   hosts.each[other].requests->command(
       hosts.shard(), locks::make_register_session(SessionId{1}, 1000), 9);
-  hosts.each[other].requests->barrier(hosts.shard(), 10);
+  hosts.each[other].requests->read(hosts.shard(), 10, consensus::ReadProof::LeaseOrRound);
   hosts.turns(200);
   EXPECT_EQ(hosts.each[other].service.failed.at(9), StatusCode::FailedPrecondition);
   EXPECT_EQ(hosts.each[other].service.reads.at(10), StatusCode::FailedPrecondition);

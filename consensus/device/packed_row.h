@@ -7,6 +7,8 @@
 // configuration as up to three plain voters and learners. Nothing is rounded: a row that does not
 // fit (a joint configuration, a read round under way, a fourth member, a term run too many) is
 // `wide`, and its owner keeps it as columns (packed_table.h). docs/adr/0005 has the reasons.
+// An owner whose rows have more members by rule keeps 16 bytes for each beside the row (PackedSlot,
+// docs/adr/0158); how many those are is a constant of its code, 0 where nobody says else.
 // Contract: pack followed by unpack gives back every field that is meant (row_digest.h); pure
 // functions; host and device. The deadline is not in here: it has a column of its own that an idle
 // scan reads alone.
@@ -36,6 +38,15 @@ struct PackedProgress {
   std::uint32_t next_back = kCodeZero<std::uint32_t>;  // From last + 1.
   std::uint32_t session_state = 0;  // Session in 24 bits, state in 2, flags in 5.
 };
+
+// A member beyond those in the row, of an owner that keeps more: one chunk of memory.
+struct alignas(16) PackedSlot {
+  PackedProgress progress;
+  std::uint16_t node = 0;
+  std::uint16_t weight = 0;  // 0 or 1.
+};
+
+static_assert(sizeof(PackedSlot) == 16);
 
 // Suffix _back: distance below the field named in the comment, or kCodeZero. The first half is what
 // stays as it is while a term lasts and nothing is compacted, the second half what moves with every
@@ -231,6 +242,7 @@ GCOORD_HD inline void pack_election(RowPacker& packer, ShardRef row, PackedRow& 
 }
 
 // Weights of one or none; no joint half. Runs after pack_election, which begins `slots`.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const Configuration& configuration = row.configuration();
   packed.voters = configuration.voters;
@@ -246,10 +258,10 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, Packed
   }
   std::uint32_t more = 0;
   GCOORD_UNROLL
-  for (std::uint32_t slot = kPackedSlots; slot < kReplicaSlots; ++slot) {
+  for (std::uint32_t slot = kPackedSlots + kMore; slot < kReplicaSlots; ++slot) {
     more |= configuration.node[slot].value | configuration.weight[slot];
   }
-  packer.require(more == 0 && (configuration.members() >> kPackedSlots) == 0);
+  packer.require(more == 0 && (configuration.members() >> (kPackedSlots + kMore)) == 0);
 }
 
 // --- What moves
@@ -285,26 +297,48 @@ GCOORD_HD inline std::uint32_t packed_slots(ShardRef row) {
   return row.slot_count() < kPackedSlots ? row.slot_count() : kPackedSlots;
 }
 
+// What is known of one peer by a row whose log ends with `last`.
+GCOORD_HD inline void pack_peer(RowPacker& packer,
+                                std::uint64_t last,
+                                const Progress& progress,
+                                PackedProgress& narrow) {
+  narrow.match_back = packer.back_or_zero<std::uint32_t>(last, progress.match.value);
+  narrow.next_back = packer.back_or_zero<std::uint32_t>(last + 1, progress.next.value);
+  packer.require(progress.acked_session >> kSessionBits == 0);
+  narrow.session_state =
+      progress.acked_session | static_cast<std::uint32_t>(progress.state) << kSessionBits |
+      static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
+}
+
 GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const std::uint64_t last = row.log().last.value;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
-    const Progress& progress = row.progress(slot);
-    PackedProgress& narrow = packed.progress[slot];
-    narrow.match_back = packer.back_or_zero<std::uint32_t>(last, progress.match.value);
-    narrow.next_back = packer.back_or_zero<std::uint32_t>(last + 1, progress.next.value);
-    packer.require(progress.acked_session >> kSessionBits == 0);
-    narrow.session_state =
-        progress.acked_session | static_cast<std::uint32_t>(progress.state) << kSessionBits |
-        static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
+    pack_peer(packer, last, row.progress(slot), packed.progress[slot]);
+  }
+}
+
+// The kMore members behind those, of a row with as many slots.
+template <std::uint32_t kMore>
+GCOORD_HD inline void pack_more(RowPacker& packer, ShardRef row, PackedSlot (&more)[kMore]) {
+  const std::uint64_t last = row.log().last.value;
+  const Configuration& configuration = row.configuration();
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kMore; ++k) {
+    const std::uint32_t slot = kPackedSlots + k;
+    pack_peer(packer, last, row.progress(slot), more[k].progress);
+    more[k].node = packer.narrow<std::uint16_t>(configuration.node[slot].value);
+    more[k].weight = configuration.weight[slot];
+    packer.require(configuration.weight[slot] <= 1);
   }
 }
 
 // Slots beyond the packed ones, which only a table with more slots has, must be empty.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   std::uint64_t more = 0;
   GCOORD_UNROLL
-  for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
+  for (std::uint32_t slot = kPackedSlots + kMore; slot < row.slot_count(); ++slot) {
     const Progress& progress = row.progress(slot);
     more |= progress.match.value | progress.next.value | progress.acked_session | progress.flags |
             static_cast<std::uint64_t>(progress.state);
@@ -330,6 +364,18 @@ GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   pack_election(packer, row, packed);
   pack_configuration(packer, row, packed);
   return pack_moving(row, packed) && packer.fits() && more_slots_empty(row);
+}
+
+// The same of an owner that keeps kMore members beside the row.
+template <std::uint32_t kMore>
+GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed, PackedSlot (&more)[kMore]) {
+  RowPacker packer;
+  pack_names(packer, row, packed);
+  pack_floor(packer, row, packed);
+  pack_election(packer, row, packed);
+  pack_configuration<kMore>(packer, row, packed);
+  pack_more(packer, row, more);
+  return pack_moving(row, packed) && packer.fits() && more_slots_empty<kMore>(row);
 }
 
 // --- Unpacking: all that was packed above.
@@ -416,19 +462,23 @@ GCOORD_HD inline void unpack_configuration(const PackedRow& packed, ShardRef row
   }
 }
 
+GCOORD_HD inline void unpack_peer(const PackedProgress& narrow,
+                                  std::uint64_t last,
+                                  Progress& progress) {
+  progress.match = LogIndex{unpack_back(last, narrow.match_back)};
+  progress.next = LogIndex{unpack_back(last + 1, narrow.next_back)};
+  progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
+  progress.state = static_cast<ProgressState>(narrow.session_state >> kSessionBits & 3u);
+  progress.flags =
+      static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 31u);
+  progress.reserved = 0;
+}
+
 GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
   const std::uint64_t last = row.log().last.value;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
-    const PackedProgress& narrow = packed.progress[slot];
-    Progress& progress = row.progress(slot);
-    progress.match = LogIndex{unpack_back(last, narrow.match_back)};
-    progress.next = LogIndex{unpack_back(last + 1, narrow.next_back)};
-    progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
-    progress.state = static_cast<ProgressState>(narrow.session_state >> kSessionBits & 3u);
-    progress.flags =
-        static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 31u);
-    progress.reserved = 0;
+    unpack_peer(packed.progress[slot], last, row.progress(slot));
   }
   GCOORD_UNROLL
   for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
@@ -446,6 +496,22 @@ GCOORD_HD inline void unpack(const PackedRow& packed, Tick deadline, ShardRef ro
   unpack_election(packed, row);
   unpack_configuration(packed, row);
   unpack_progress(packed, row);
+}
+
+// The same of an owner that keeps kMore members beside the row.
+template <std::uint32_t kMore>
+GCOORD_HD inline void unpack(const PackedRow& packed,
+                             const PackedSlot (&more)[kMore],
+                             Tick deadline,
+                             ShardRef row) {
+  unpack(packed, deadline, row);
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kMore; ++k) {
+    const std::uint32_t slot = kPackedSlots + k;
+    unpack_peer(more[k].progress, row.log().last.value, row.progress(slot));
+    row.configuration().node[slot] = NodeId{more[k].node};
+    row.configuration().weight[slot] = static_cast<std::uint8_t>(more[k].weight);
+  }
 }
 
 }  // namespace gcoord::consensus

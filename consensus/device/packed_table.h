@@ -1,4 +1,5 @@
-// The rows of a table that keeps them packed: 136 bytes each, and a few of them as columns.
+// The rows of a table that keeps them packed: 136 bytes each, and a few of them as columns. A table
+// for more than three members by rule has 16 bytes more for each of those (PackedTable::more).
 //
 // What: a column of deadlines, which the idle scan reads and nothing else, a column of packed rows,
 // and a pool of `wide` rows for those that do not fit (packed_row.h). A row moves between the two
@@ -31,6 +32,8 @@ struct PackedTable {
   std::uint32_t slot_count = 0;
   Tick* deadline = nullptr;
   PackedRow* packed = nullptr;
+  PackedSlot* more = nullptr;           // By row, more_count each: members beyond the packed three.
+  std::uint32_t more_count = 0;         // The kMore of whoever loads and stores rows.
   ShardColumns wide;                    // row_count of it: size of the pool, a multiple of 32.
   std::uint32_t* wide_taken = nullptr;  // A bit per place of the pool.
   std::uint32_t* exhausted = nullptr;   // Rows that found no place in the pool; must stay 0.
@@ -44,9 +47,11 @@ constexpr std::uint32_t whole_words(std::uint32_t count) {
 }
 
 // Bytes of the rows of a table, and of a pool of wide_count places.
-inline std::size_t packed_rows_bytes(std::uint32_t row_count) {
+inline std::size_t packed_rows_bytes(std::uint32_t row_count, std::uint32_t more_count = 0) {
+  const std::size_t more = std::size_t{row_count} * more_count;
   return ColumnArena::bytes_for<Tick>(row_count) + ColumnArena::bytes_for<PackedRow>(row_count) +
-         ColumnArena::bytes_for<std::uint32_t>(1);
+         ColumnArena::bytes_for<std::uint32_t>(1) +
+         (more != 0 ? ColumnArena::bytes_for<PackedSlot>(more) : 0);
 }
 
 inline std::size_t wide_pool_bytes(std::uint32_t slot_count, std::uint32_t wide_count) {
@@ -65,13 +70,20 @@ inline std::size_t packed_table_bytes(std::uint32_t row_count,
 // Carves a table without a pool out of an arena of zero-filled memory, host or device. The rows
 // mean nothing until each has been stored once.
 template <typename Arena>
-PackedTable carve_packed_rows(Arena& arena, std::uint32_t row_count, std::uint32_t slot_count) {
+PackedTable carve_packed_rows(Arena& arena,
+                              std::uint32_t row_count,
+                              std::uint32_t slot_count,
+                              std::uint32_t more_count = 0) {
   PackedTable table;
   table.row_count = row_count;
   table.slot_count = slot_count;
   table.deadline = arena.template column<Tick>(row_count);
   table.packed = arena.template column<PackedRow>(row_count);
   table.exhausted = arena.template column<std::uint32_t>(1);
+  if (more_count != 0) {
+    table.more = arena.template column<PackedSlot>(std::size_t{row_count} * more_count);
+    table.more_count = more_count;
+  }
   return table;
 }
 
@@ -99,12 +111,40 @@ PackedTable carve_packed_table(Arena& arena,
 // The place of a row that has none in the pool.
 inline constexpr std::uint32_t kNotWide = ~0u;
 
-// Loads a row; returns its place in the pool, for store_row.
+// That the code is for this table. A device's is chosen by its host (TurnShape::voters), once.
+template <std::uint32_t kMore>
+GCOORD_HD inline void assert_more(const PackedTable& table) {
+  if constexpr (!kIndexBySelection) {
+    GCOORD_ASSERT(kMore == table.more_count);
+  }
+}
+
+// Unpacks a row that is not wide, as it was loaded.
+template <std::uint32_t kMore>
+GCOORD_HD inline void unpack_loaded(const PackedTable& table,
+                                    std::uint32_t row,
+                                    const PackedRow& packed,
+                                    ShardRef to) {
+  if constexpr (kMore == 0) {
+    unpack(packed, table.deadline[row], to);
+  } else {
+    PackedSlot more[kMore];
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      more[k] = load_packed_slot(table.more[std::size_t{row} * kMore + k]);
+    }
+    unpack(packed, more, table.deadline[row], to);
+  }
+}
+
+// Loads a row; returns its place in the pool, for store_row. `kMore`: the table's more_count.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
   GCOORD_ASSERT(row < table.row_count);
+  assert_more<kMore>(table);
   const PackedRow packed = load_packed(table.packed[row]);
   if (!is_wide(packed)) {
-    unpack(packed, table.deadline[row], to);
+    unpack_loaded<kMore>(table, row, packed, to);
     return kNotWide;
   }
   const auto place = static_cast<std::uint32_t>(packed.term);
@@ -174,15 +214,38 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
   return true;
 }
 
+// Packs a row as the table has it; false if it does not fit, and then nothing was stored.
+template <std::uint32_t kMore>
+GCOORD_HD inline bool pack_to_store(const PackedTable& table,
+                                    std::uint32_t row,
+                                    ShardRef from,
+                                    PackedRow& packed) {
+  if constexpr (kMore == 0) {
+    return pack(from, packed);
+  } else {
+    PackedSlot more[kMore];
+    if (!pack(from, packed, more)) {
+      return false;
+    }
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      store_packed_slot(more[k], table.more[std::size_t{row} * kMore + k]);
+    }
+    return true;
+  }
+}
+
 // Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is
-// wide and the pool is full: then nothing was stored.
+// wide and the pool is full: then nothing was stored. `kMore`: the table's more_count.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline bool store_row(const PackedTable& table,
                                 std::uint32_t row,
                                 std::uint32_t wide_place,
                                 ShardRef from) {
   GCOORD_ASSERT(row < table.row_count);
+  assert_more<kMore>(table);
   PackedRow packed;
-  if (!pack(from, packed)) {
+  if (!pack_to_store<kMore>(table, row, from, packed)) {
     if (!store_wide(table, row, wide_place, from)) {
       return false;
     }

@@ -12,6 +12,7 @@
 #include "server/device_turn/scratch.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -25,41 +26,13 @@ class StripeEndpoints {
  protected:
   GCOORD_HD StripeEndpoints(const TurnNode<Service>& node,
                             std::uint32_t stripe,
-                            StripeWorkspace& desk)
-      : t_{node,
-           desk,
-           node.scratch[stripe],
-           stripe,
-           rows_of_stripe(node.shape, stripe),
-           node.stripe[stripe],
-           stripe_rows(node.shape)},
-        from_{receiver(node, 0, stripe), receiver(node, 1, stripe)},
-        to_{sender(node, 0, stripe), sender(node, 1, stripe)},
-        requests_(client_receiver(node, stripe)),
-        replies_(client_sender(node, stripe)) {
-    GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      const auto& lanes =
-          node.channel[p].layout.band[static_cast<std::size_t>(netcore::Band::Consensus)];
-      GCOORD_ASSERT(is_turn_ring<typename Service::Entry>(node.shape, lanes.ring_slots));
-      copy_words(desk.slots[p], t_.scratch.held[p], t_.state.held[p] * netcore::kSlotBytes);
-    }
-    if (warp_rank() == 0) {
-      desk.kept.row = kNoTurnPlace;
-      GCOORD_UNROLL
-      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-        desk.waits[p] = t_.state.held[p] != 0 ? 1 : 0;  // It may be; the first turn looks.
-      }
-    }
-    t_.again = kNoTurnPlace;
-    t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.
-    warp_sync();
-  }
+                            WorkspaceFor<Service>& desk)
+      : StripeEndpoints(node, stripe, desk, PeerNumbers{}) {}
 
   // Puts everything back where the next group finds it.
   GCOORD_HD void close_ends() {
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       move_held(t_, p);
       copy_words(t_.scratch.held[p], t_.desk.slots[p], t_.state.held[p] * netcore::kSlotBytes);
       netcore::close_receiver(t_.node.channel[p], netcore::Band::Consensus, t_.stripe, from_[p]);
@@ -71,7 +44,7 @@ class StripeEndpoints {
     }
     warp_sync();
     if (warp_rank() == 0) {
-      t_.node.stripe[t_.stripe] = t_.state;
+      copy_state(t_.node.stripe[t_.stripe], t_.state);
     }
   }
 
@@ -80,7 +53,7 @@ class StripeEndpoints {
     const std::uint32_t each = row_slots<typename Service::Entry>(t_.node.shape);
     bool plenty = true;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       const bool whole = (t_.state.broken[p] == 0) & !to_[p].broken();
       const bool room = whole & (to_[p].credit() >= each);
       plenty = plenty & (room | (t_.desk.reading.peer[p].live == 0));
@@ -93,7 +66,7 @@ class StripeEndpoints {
   GCOORD_HD std::uint32_t credit_mask(std::uint32_t wanted, const std::uint32_t* credit) const {
     std::uint32_t mask = 0;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       const bool silent = t_.desk.reading.peer[p].live == 0;
       mask |= silent || credit[p] >= wanted ? 1u << p : 0u;
     }
@@ -101,12 +74,55 @@ class StripeEndpoints {
   }
 
   StripeTurn<Service> t_;
-  netcore::LaneReceiver from_[kTurnPeers];
-  netcore::LaneSender to_[kTurnPeers];
+  netcore::LaneReceiver from_[kPeersOf<Service>];
+  netcore::LaneSender to_[kPeersOf<Service>];
   netcore::LaneReceiver requests_;
   netcore::LaneSender replies_;
 
  private:
+  using PeerNumbers = std::make_integer_sequence<std::uint32_t, kPeersOf<Service>>;
+
+  template <std::uint32_t... p>
+  GCOORD_HD StripeEndpoints(const TurnNode<Service>& node,
+                            std::uint32_t stripe,
+                            WorkspaceFor<Service>& desk,
+                            std::integer_sequence<std::uint32_t, p...>)
+      : t_{node,
+           desk,
+           node.scratch_of(stripe),
+           stripe,
+           rows_of_stripe(node.shape, stripe),
+           state_of(node.stripe[stripe]),
+           stripe_rows(node.shape)},
+        from_{receiver(node, p, stripe)...},
+        to_{sender(node, p, stripe)...},
+        requests_(client_receiver(node, stripe)),
+        replies_(client_sender(node, stripe)) {
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kPeersOf<Service>; ++k) {
+      const auto& lanes =
+          node.channel[k].layout.band[static_cast<std::size_t>(netcore::Band::Consensus)];
+      GCOORD_ASSERT(is_turn_ring<typename Service::Entry>(node.shape, lanes.ring_slots));
+      copy_words(desk.slots[k], t_.scratch.held[k], t_.state.held[k] * netcore::kSlotBytes);
+    }
+    if (warp_rank() == 0) {
+      desk.kept.row = kNoTurnPlace;
+      GCOORD_UNROLL
+      for (std::uint32_t k = 0; k < kPeersOf<Service>; ++k) {
+        desk.waits[k] = t_.state.held[k] != 0 ? 1 : 0;  // It may be; the first turn looks.
+      }
+    }
+    t_.again = kNoTurnPlace;
+    t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.
+    warp_sync();
+  }
+
+  GCOORD_HD static StripeStateOf<kPeersOf<Service>> state_of(const StripeState& stored) {
+    StripeStateOf<kPeersOf<Service>> state;
+    copy_state(state, stored);
+    return state;
+  }
+
   GCOORD_HD static netcore::LaneReceiver receiver(const TurnNode<Service>& node,
                                                   std::uint32_t p,
                                                   std::uint32_t stripe) {

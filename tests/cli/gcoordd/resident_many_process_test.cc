@@ -144,17 +144,30 @@ TEST_F(ResidentSevenTest, SevenNodesServeWhileThreeAreGone) {
 }
 
 // An even number spares no more nodes than the odd one below it.
-class ResidentFourTest : public ResidentProcessTest {
- protected:
-  ResidentFourTest() : ResidentProcessTest({.starts = false, .nodes = 4}) {}
-};
-
-TEST_F(ResidentFourTest, OtherNumbersOfNodesAreRefusedAtStart) {
-  ASSERT_TRUE(cluster_->spawn(1).ok());
-  EXPECT_EQ(cluster_->wait_exit(1, kPatience), 2);
-  const std::string log = file_text(cluster_->log_file(1));
-  EXPECT_THAT(log, HasSubstr("GC1001"));
-  EXPECT_THAT(log, HasSubstr("serves clusters of 3, 5 or 7 nodes, and this one has 4"));
+TEST(ResidentNodeCounts, OthersThanThreeFiveAndSevenAreRefused) {
+  const ScratchFolder directory;
+  for (const std::uint32_t nodes : {1u, 2u, 4u, 6u, 8u}) {
+    std::vector<std::string> arguments = {"--turn",
+                                          "resident",
+                                          "--listen-client",
+                                          "127.0.0.1:0",
+                                          "--listen-peer",
+                                          "127.0.0.1:17989",
+                                          "--listen-metrics",
+                                          "off",
+                                          "--data-dir",
+                                          (directory.path() / "data").string()};
+    for (std::uint32_t peer = 2; peer <= nodes; ++peer) {
+      arguments.push_back("--peer");
+      arguments.push_back(std::to_string(peer) + "=127.0.0.1:" + std::to_string(17989 - peer));
+    }
+    const Finished finished = run("gcoordd", arguments);
+    EXPECT_EQ(finished.code, 2) << nodes;
+    EXPECT_THAT(finished.err, HasSubstr("GC1001"));
+    EXPECT_THAT(finished.err,
+                HasSubstr("serves clusters of 3, 5 or 7 nodes, and this one has " +
+                          std::to_string(nodes)));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Nodes whose turns run on devices, or as their host twins, in one process: as many as the shape has
-// voters. On devices there are three.
+// Nodes whose turns run on devices, or as their host twins, in one process: as many as the shape
+// has voters. On devices there are three.
 //
 // What: the memory, the channels and the service of each node, over a registry of its own, and the
 // questions that tests and benchmarks ask. On a host somebody calls turn_node() for whichever node

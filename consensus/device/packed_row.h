@@ -305,9 +305,9 @@ GCOORD_HD inline void pack_peer(RowPacker& packer,
   narrow.match_back = packer.back_or_zero<std::uint32_t>(last, progress.match.value);
   narrow.next_back = packer.back_or_zero<std::uint32_t>(last + 1, progress.next.value);
   packer.require(progress.acked_session >> kSessionBits == 0);
-  narrow.session_state =
-      progress.acked_session | static_cast<std::uint32_t>(progress.state) << kSessionBits |
-      static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
+  narrow.session_state = progress.acked_session |
+                         static_cast<std::uint32_t>(progress.state) << kSessionBits |
+                         static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
 }
 
 GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& packed) {

@@ -1,13 +1,14 @@
 // Eligibility test for the plain step, which separates its rows from the others.
 //
-// What: a row in the middle of its term, a leader or a follower of equal voters, three or as many as
-// the caller's constant says, with nothing owed but an acknowledgement. Nearly every step of a busy shard begins and ends in such a row, and
-// what it needs is a tenth of the protocol. So the same handlers are compiled a second time for it
-// (StepScope::Plain in step_row.h), and whatever the facts below exclude is left out by the
-// compiler: on a device that is a kernel that fits its instruction cache and half of the registers.
-// Contract: a plain step that stays plain gives the same row and the same outbox as a whole one;
-// one that does not says so in OutboxHead::beyond_plain, and then the row, whose original the
-// caller still has, takes a whole step. Pure; host and device.
+// What: a row in the middle of its term, a leader or a follower of equal voters, three or as many
+// as the caller's constant says, with nothing owed but an acknowledgement. Nearly every step of a
+// busy shard begins and ends in such a row, and what it needs is a tenth of the protocol. So the
+// same handlers are compiled a second time for it (StepScope::Plain in step_row.h), and whatever
+// the facts below exclude is left out by the compiler: on a device that is a kernel that fits its
+// instruction cache and half of the registers. Contract: a plain step that stays plain gives the
+// same row and the same outbox as a whole one; one that does not says so in
+// OutboxHead::beyond_plain, and then the row, whose original the caller still has, takes a whole
+// step. Pure; host and device.
 #pragma once
 
 #include "common/hd.h"

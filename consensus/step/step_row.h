@@ -203,9 +203,9 @@ GCOORD_HD inline SlotMask self_mask(const Row& r) {
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
   if constexpr (Row::kIsPlain) {
-    return r.is_self(slot) ? Found<PeerLiveness>{}
-                           : Found<PeerLiveness>(
-                                 plain_peer<Row::kVoters>(r.input, r.hot().self_slot, slot));
+    return r.is_self(slot)
+               ? Found<PeerLiveness>{}
+               : Found<PeerLiveness>(plain_peer<Row::kVoters>(r.input, r.hot().self_slot, slot));
   } else {
     return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))
                                                  : Found<PeerLiveness>{};

@@ -69,7 +69,8 @@ struct RowTurn {
   // be fetched from the log, which takes a device a round to memory.
   GCOORD_HD void lay(std::uint32_t k, const Entry& entry) const {
     if (place == 0 && k < kTurnEntriesMax) {
-      store_aligned<alignof(Entry)>(desk.outgoing[kBehindAlone<Service>].bytes + k * sizeof(Entry), entry);
+      store_aligned<alignof(Entry)>(desk.outgoing[kBehindAlone<Service>].bytes + k * sizeof(Entry),
+                                    entry);
     }
   }
 

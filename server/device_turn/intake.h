@@ -30,7 +30,9 @@ class StripeIntake : protected StripeEndpoints<Service> {
   using StripeEndpoints<Service>::replies_;
   using StripeEndpoints<Service>::has_plenty;
 
-  GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, WorkspaceFor<Service>& desk)
+  GCOORD_HD StripeIntake(const TurnNode<Service>& node,
+                         std::uint32_t stripe,
+                         WorkspaceFor<Service>& desk)
       : StripeEndpoints<Service>(node, stripe, desk),
         pace_(client_pace(node.shape.stripe_count, warp_lanes() != 1)) {
     open_scan(t_);
@@ -489,16 +491,16 @@ class StripeIntake : protected StripeEndpoints<Service> {
   // Places of a turn that no message takes while rows wait.
   static constexpr std::uint32_t kKeptPlaces = 8;
 
-  bool requests_wait_ = false;              // On the desk (parked),
-  std::uint32_t asked_row_ = kNoTurnPlace;  // and this row is asked, if it is known,
-  std::uint32_t asked_count_ = 0;           // so many things.
-  bool moved_ = false;                      // The clock, by the last look at it.
-  std::uint32_t turns_alone_ = 0;           // Looks with work, one after the other.
-  bool partly_ = false;                     // Of a message the rest is still to come.
-  bool crowded_ = false;                    // The last turn with work had several rows.
-  bool put_off_ = false;                    // The last turn left work to the next one.
-  bool calm_ = false;                       // The last look found nothing,
-  std::uint64_t in_front_[kPeersOf<Service>]{};    // and this in front of the lanes.
+  bool requests_wait_ = false;                   // On the desk (parked),
+  std::uint32_t asked_row_ = kNoTurnPlace;       // and this row is asked, if it is known,
+  std::uint32_t asked_count_ = 0;                // so many things.
+  bool moved_ = false;                           // The clock, by the last look at it.
+  std::uint32_t turns_alone_ = 0;                // Looks with work, one after the other.
+  bool partly_ = false;                          // Of a message the rest is still to come.
+  bool crowded_ = false;                         // The last turn with work had several rows.
+  bool put_off_ = false;                         // The last turn left work to the next one.
+  bool calm_ = false;                            // The last look found nothing,
+  std::uint64_t in_front_[kPeersOf<Service>]{};  // and this in front of the lanes.
   ClientPace pace_;
   std::uint32_t clock_left_ = 1;
   std::uint32_t came_[kPeersOf<Service>]{};

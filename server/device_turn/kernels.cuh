@@ -92,10 +92,10 @@ cudaError_t turn_blocks_max(std::uint32_t block_stripes, std::uint32_t& blocks) 
     code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
   if (code == cudaSuccess) {
-    code = cudaFuncSetAttribute(persistent_turn_kernel<Service>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(block_stripes_of<kVotersOf<Service>>() *
-                                                 sizeof(WorkspaceFor<Service>)));
+    code = cudaFuncSetAttribute(
+        persistent_turn_kernel<Service>,
+        cudaFuncAttributeMaxDynamicSharedMemorySize,
+        static_cast<int>(block_stripes_of<kVotersOf<Service>>() * sizeof(WorkspaceFor<Service>)));
   }
   if (code == cudaSuccess) {
     code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(

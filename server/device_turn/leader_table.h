@@ -32,10 +32,11 @@ namespace gcoord::server {
 // pages of a million rows are looked at in that time, too.
 inline constexpr std::uint32_t kLeaderPageRows = 512;
 
-// --- The word: role in bits 0 and 1, leader from bit 2 on, standing behind it, a bit that says that
-// something was said, and as many of the term's low bits above as there is room for. How wide leader
-// and standing are follows from the slots that a row has: with three the standing begins at bit 4,
-// the said bit is bit 15, and 48 bits are the term's; with five and seven there are 42 and 36.
+// --- The word: role in bits 0 and 1, leader from bit 2 on, standing behind it, a bit that says
+// that something was said, and as many of the term's low bits above as there is room for. How wide
+// leader and standing are follows from the slots that a row has: with three the standing begins at
+// bit 4, the said bit is bit 15, and 48 bits are the term's; with five and seven there are 42
+// and 36.
 
 inline constexpr std::uint32_t kStandingSlots = 3;  // Where nobody says else.
 inline constexpr std::uint32_t kLeaderShift = 2;

@@ -332,11 +332,12 @@ GCOORD_HD_FLAT bool step_within_plain(const RowTurn<Service>& r,
   const StagedMessages<Service, RowPage::Has> messages{r, log, log.last + page_room(r.node, log)};
   const consensus::StepArrays arrays = arrays_of(r, shard.configuration());
   consensus::OutboxHead out;
-  const bool stayed = shard.hot().role == consensus::Role::Leader
-                          ? consensus::step_plain<consensus::Role::Leader, true, kVotersOf<Service>>(
-                                shard, in, messages, out, arrays, input)
-                          : consensus::step_plain<consensus::Role::Follower, true, kVotersOf<Service>>(
-                                shard, in, messages, out, arrays, input);
+  const bool stayed =
+      shard.hot().role == consensus::Role::Leader
+          ? consensus::step_plain<consensus::Role::Leader, true, kVotersOf<Service>>(
+                shard, in, messages, out, arrays, input)
+          : consensus::step_plain<consensus::Role::Follower, true, kVotersOf<Service>>(
+                shard, in, messages, out, arrays, input);
   if (!stayed) {
     return false;
   }
@@ -363,7 +364,8 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Configuration configuration;
   consensus::Progress progress[kVotersOf<Service>];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
+  const consensus::ShardRef shard =
+      consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
   consensus::StepInput input = r.desk.input[credit];
   input.peer_count = kPeersOf<Service>;  // As a constant, which a loop over them needs.
   if (!load_plain(r, shard, input) || !step_within_plain(r, shard, input, offers)) {
@@ -401,8 +403,10 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::Election election;
   const consensus::RowParts parts{
       hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
-  const std::uint32_t wide_place = consensus::load_row<kMoreOf<Service>>(r.node.table, r.row, shard);
+  const consensus::ShardRef shard =
+      consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
+  const std::uint32_t wide_place =
+      consensus::load_row<kMoreOf<Service>>(r.node.table, r.row, shard);
   const consensus::Role before = hot.role;
   const LogIndex applied_before = log.applied;
   const std::uint64_t word_before = leader_word_of(shard, kVotersOf<Service>);
@@ -488,14 +492,15 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
 // (consensus/step/readmission.h).
 enum class RowMemory : std::uint8_t { Whole, Forgotten };
 
-// The row as an empty replica whose voters are all nodes, which every node of a cluster starts with.
+// The row as an empty replica whose voters are all nodes, which every node of a cluster starts
+// with.
 template <typename Service>
 GCOORD_HD void start_row(const TurnNode<Service>& node,
                          std::uint32_t row,
                          RowMemory memory = RowMemory::Whole) {
   consensus::RecoveredShard recovered;
   recovered.forgetful = memory == RowMemory::Forgotten;
-  recovered.configuration.voters = (1u << kVotersOf<Service>) - 1;
+  recovered.configuration.voters = (1u << kVotersOf<Service>)-1;
   for (std::uint32_t slot = 0; slot < kVotersOf<Service>; ++slot) {
     recovered.configuration.node[slot] = NodeId{slot + 1};
     recovered.configuration.weight[slot] = 1;

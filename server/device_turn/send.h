@@ -120,7 +120,8 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
                                                std::uint32_t code,
                                                std::uint32_t c) {
   const std::uint32_t place = code % kTurnPlaces;
-  const std::uint32_t k = code >> kCodeMessageShift & ((1u << (kCodePartShift - kCodeMessageShift)) - 1);
+  const std::uint32_t k =
+      code >> kCodeMessageShift & ((1u << (kCodePartShift - kCodeMessageShift)) - 1);
   const std::uint32_t part = code >> kCodePartShift;
   const consensus::MessageSlot message = message_in(t.scratch, place, k);
   if (part == 0) {
@@ -228,7 +229,8 @@ GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
 
 // What a turn of one row says, which the step put into desk.outgoing: no list.
 template <typename Service>
-GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (&to)[kPeersOf<Service>]) {
+GCOORD_HD void send_messages_alone(StripeTurn<Service>& t,
+                                   netcore::LaneSender (&to)[kPeersOf<Service>]) {
   const std::uint32_t messages = t.desk.message_count[0];
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < messages; ++k) {
@@ -244,7 +246,8 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
       if (static_cast<std::uint32_t>(first.word[1] >> 32) == t.node.peer[p].value) {
         const std::uint32_t left = publish_slots<kFewSlots>(
             to[p], 1 + behind, [&t, &header](std::uint32_t part, std::uint32_t word) {
-              return word_in(part == 0 ? &header : &t.desk.outgoing[kBehindAlone<Service> + part - 1], word);
+              return word_in(
+                  part == 0 ? &header : &t.desk.outgoing[kBehindAlone<Service> + part - 1], word);
             });
         (t.desk.reading.peer[p].live != 0 ? t.state.counts.unsent : t.state.counts.lost) += left;
       }
@@ -285,7 +288,8 @@ GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t,
 
 // What the kept row says, one message to each peer at most, which the step put into desk.outgoing.
 template <typename Service>
-GCOORD_HD_FLAT void send_kept(StripeTurn<Service>& t, netcore::LaneSender (&to)[kPeersOf<Service>]) {
+GCOORD_HD_FLAT void send_kept(StripeTurn<Service>& t,
+                              netcore::LaneSender (&to)[kPeersOf<Service>]) {
   const std::uint32_t messages = t.desk.message_count[0];
   GCOORD_ASSERT(messages <= kPeersOf<Service>);
   std::uint32_t meant[kPeersOf<Service>];

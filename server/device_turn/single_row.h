@@ -187,7 +187,8 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r) {
   consensus::Configuration configuration;
   auto& progress = kLeads ? r.desk.arrays[0].progress : r.desk.kept.progress;
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
+  const consensus::ShardRef shard =
+      consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
   consensus::StepInput input = r.desk.input[kCreditMasks<Service> - 1];
   input.peer_count = kPeersOf<Service>;
   input.peer = r.desk.peer[kCreditMasks<Service> - 1];

@@ -31,7 +31,9 @@ namespace gcoord::server {
 template <typename Service>
 class TurnStripe : private StripeIntake<Service> {
  public:
-  GCOORD_HD TurnStripe(const TurnNode<Service>& node, std::uint32_t stripe, WorkspaceFor<Service>& desk)
+  GCOORD_HD TurnStripe(const TurnNode<Service>& node,
+                       std::uint32_t stripe,
+                       WorkspaceFor<Service>& desk)
       : StripeIntake<Service>(node, stripe, desk) {}
 
   // One turn. Whether any row was stepped. The groups of a block run its parts together; where all

@@ -57,7 +57,7 @@ inline constexpr std::uint32_t kTurnSlots = 32;
 inline constexpr std::uint32_t kTurnEntriesMax = 16;
 
 // Messages that one step can emit: a request and a reply to each peer, and a reply to a guest.
-constexpr std::uint32_t turn_messages(std::uint32_t voters) {
+GCOORD_HD constexpr std::uint32_t turn_messages(std::uint32_t voters) {
   return 2 * (voters - 1) + 1;
 }
 
@@ -188,8 +188,8 @@ struct alignas(128) ClockState {
   std::uint64_t wakes_seen = 0;  // Of the host's.
   std::uint64_t leave = 0;
   std::uint64_t readings = 0;
-  std::uint64_t host = 0;                   // The host's word (TurnControl::host),
-  std::uint64_t host_ns = 0;                // and when it last rose; 0: look for it anew.
+  std::uint64_t host = 0;                      // The host's word (TurnControl::host),
+  std::uint64_t host_ns = 0;                   // and when it last rose; 0: look for it anew.
   std::uint64_t lost_ns[kTurnPeersMax]{};      // When a peer was last found lost.
   std::uint64_t returned_ns[kTurnPeersMax]{};  // When it was last found alive.
   std::uint32_t heard[kTurnPeersMax]{};        // Liveness words taken in (pull_heartbeat).
@@ -224,7 +224,7 @@ struct StripeMemory {
   std::uint32_t due_count = 0;  // and how many lie in it.
   std::uint64_t version = 0;    // Newest reading of the clock that was taken over.
   std::uint64_t wakes = 0;
-  std::uint64_t looks = 0;           // Turns, with and without work.
+  std::uint64_t looks = 0;      // Turns, with and without work.
   std::uint32_t wake_next = 0;  // How far a bulk wake is, in two passes over the rows.
   std::uint32_t halted = 0;     // Not 0: a row was lost, so no row is stepped here ever again.
   Tick deadline_next = Tick{};  // No row of the stripe is due before this tick.
@@ -436,7 +436,8 @@ std::size_t turn_rows_bytes(const TurnShape& shape) {
 // With a pool of shape.wide_count places; log pages apart.
 template <typename Service>
 std::size_t turn_node_bytes(const TurnShape& shape) {
-  return turn_rows_bytes<Service>(shape) + consensus::wide_pool_bytes(shape.voters, shape.wide_count);
+  return turn_rows_bytes<Service>(shape) +
+         consensus::wide_pool_bytes(shape.voters, shape.wide_count);
 }
 
 // Everything but names, service, channels, table of leaders and the pools of wide rows and of log
@@ -449,8 +450,8 @@ TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
   GCOORD_ASSERT(has_turn_of(shape.voters));
   TurnNode<Service> node;
   node.shape = shape;
-  node.table = consensus::carve_packed_rows(
-      arena, shape.shard_count, shape.voters, more_slots(shape));
+  node.table =
+      consensus::carve_packed_rows(arena, shape.shard_count, shape.voters, more_slots(shape));
   node.wide_used = arena.template column<std::uint32_t>(1);
   node.pages.stripe_count = shape.stripe_count;
   node.pages.log_slots = shape.log_slots;

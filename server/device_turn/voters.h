@@ -5,7 +5,8 @@
 // three is what it would be if there were no other (docs/adr/0158). The service's type carries the
 // number, because every function of a turn has it. What lies in memory is divided alike for all
 // numbers, with room for kTurnPeersMax peers, or as TurnShape::voters says; so a host has one type
-// of node (TurnNode<Service>), and as_node_of() names it for the code of its number. Host and device.
+// of node (TurnNode<Service>), and as_node_of() names it for the code of its number. Host and
+// device.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,8 @@ inline constexpr std::uint32_t kPeersOf = kVotersOf<Service> - 1;
 template <typename Service>
 inline constexpr std::uint32_t kMoreOf = kVotersOf<Service> - 3;
 
-// Whether a row that is alone in its turn has code of its own (row.h, single_row.h). A turn of seven
-// is long anyway: its group keeps the lanes of six peers in its registers, and spills.
+// Whether a row that is alone in its turn has code of its own (row.h, single_row.h). A turn of
+// seven is long anyway: its group keeps the lanes of six peers in its registers, and spills.
 template <typename Service>
 inline constexpr bool kHasFastPath = kVotersOf<Service> <= 5;
 

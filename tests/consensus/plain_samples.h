@@ -1,6 +1,6 @@
 // Rows, inboxes and peers for tests of the steps that are compiled for plain rows (plain_step.h):
-// most of them plain and most of them busy, with a little of everything that is not; of three voters
-// where nobody says else. Host and device.
+// most of them plain and most of them busy, with a little of everything that is not; of three
+// voters where nobody says else. Host and device.
 #pragma once
 
 #include "common/hd.h"

@@ -1,8 +1,8 @@
 // Cases of a turn that run twice: by hosts with groups of one member (turn_test.cc), and by groups
 // of 32 members as on a device (device_turn_warp_test.cc, warp_twin).
 //
-// A kind of nodes names its type, how many there are, and how much it is given to do, because groups
-// of 32 take longer:
+// A kind of nodes names its type, how many there are, and how much it is given to do, because
+// groups of 32 take longer:
 //   struct Kind {
 //     using Node = ...;
 //     static constexpr std::uint32_t kVoters = 3;
@@ -94,9 +94,9 @@ TYPED_TEST_P(TurnOfNodes, OneCommandAtATimeIsDecidedWithoutTheClock) {
   expect_nothing_lost(world);
 }
 
-// A follower that has missed commands finds more of them than an inbox holds. If then so many others
-// stand still that it is needed, the command under way is behind all of those, and nobody sends it
-// again but by a timer: it must not be lost.
+// A follower that has missed commands finds more of them than an inbox holds. If then so many
+// others stand still that it is needed, the command under way is behind all of those, and nobody
+// sends it again but by a timer: it must not be lost.
 template <typename Kind>
 void miss_commands_and_carry_on(std::uint32_t missed) {
   constexpr std::uint32_t kVoters = Kind::kVoters;

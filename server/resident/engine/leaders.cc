@@ -74,7 +74,8 @@ void ResidentLeaders::look_at(std::uint32_t page) {
     if (word == known_[row] || word == 0) {
       continue;
     }
-    if ((word & leader_said(shape_.voters)) == 0 || decoded(word).term < decoded(known_[row]).term) {
+    if ((word & leader_said(shape_.voters)) == 0 ||
+        decoded(word).term < decoded(known_[row]).term) {
       impossible_ = shard_of_row(row);
     } else {
       changes_.push_back({shard_of_row(row), with_id(word)});

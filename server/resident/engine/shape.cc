@@ -32,7 +32,8 @@ TurnShape resident_shape(const ReplicaOptions& options) {
       std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax);
   const std::uint32_t wanted = options.turn_stripes != 0 ? options.turn_stripes : usual;
   shape.stripe_count = std::min(wanted, (options.shard_count + kScanRows - 1) / kScanRows);
-  shape.block_stripes = std::clamp(shape.stripe_count / kBlocks, 1u, block_stripes_max(shape.voters));
+  shape.block_stripes =
+      std::clamp(shape.stripe_count / kBlocks, 1u, block_stripes_max(shape.voters));
   shape.log_slots = kLogSlots;
   shape.entries_max = kTurnEntriesMax;
   shape.wide_count = first_wide_places(shape);

@@ -165,8 +165,7 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   if (log.applied.value > log.floor.value + kKept) {
     consensus::compact(log, row.runs(), log.applied - kKept);
   }
-  if (log.last - log.floor > view.shape.log_slots ||
-      !store_recovered(view, row_index, row)) {
+  if (log.last - log.floor > view.shape.log_slots || !store_recovered(view, row_index, row)) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has more entries than a log page holds",
             kReplayImpossible};
@@ -268,7 +267,8 @@ void ResidentStorage::store_names(const TurnReply& head) {
 void ResidentStorage::store_snapshot(const HostEventSlot& told) {
   const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
-  row.configuration() = rows_.names().with_ids(*configuration_said(told.stores.front(), columns_.slot_count));
+  row.configuration() =
+      rows_.names().with_ids(*configuration_said(told.stores.front(), columns_.slot_count));
   bytes_.clear();
   encode_snapshot_head(bytes_, row.configuration());
   stored_.serialize(head.shard, bytes_);

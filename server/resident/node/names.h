@@ -1,10 +1,10 @@
 // The nodes of a cluster by the numbers that rows on devices know them by.
 //
-// A row names its voters 1 to 3, or as many as there are, in the order of their ids, and so does all
-// that travels between devices: a word says who leads in two or three bits (leader_table.h), and the
-// place of a node in a row follows from its number. Ids are any. They become numbers where something
-// goes to a device, and ids again where it is told to a host; storage, services and operators know
-// ids. All nodes of a cluster have the same ids, so they number them alike. Pure.
+// A row names its voters 1 to 3, or as many as there are, in the order of their ids, and so does
+// all that travels between devices: a word says who leads in two or three bits (leader_table.h),
+// and the place of a node in a row follows from its number. Ids are any. They become numbers where
+// something goes to a device, and ids again where it is told to a host; storage, services and
+// operators know ids. All nodes of a cluster have the same ids, so they number them alike. Pure.
 #pragma once
 
 #include "common/assert.h"

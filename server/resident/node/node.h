@@ -191,9 +191,10 @@ class ResidentNode {
   std::uint64_t wakes_ = 0;         // TurnControl::wakes.
   std::optional<Tick> vote_after_;  // Of the timing, while votes are held.
   std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeersMax];
-  std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeersMax];     // In place of a channel.
-  std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeersMax];  // Other ends of those that stand in.
-  netcore::GpuChannelCounts replaced_;                       // Of channels that are no more.
+  std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeersMax];  // In place of a channel.
+  std::unique_ptr<netcore::GpuChannel>
+      absent_[kTurnPeersMax];           // Other ends of those that stand in.
+  netcore::GpuChannelCounts replaced_;  // Of channels that are no more.
   std::uint32_t epoch_last_[kTurnPeersMax]{};
   bool outlived_[kTurnPeersMax]{};  // The channel is of another life of the peer.
   bool fresh_[kTurnPeersMax]{};     // Connected since the node was made, or since go_on().

@@ -164,9 +164,9 @@ TEST(ResidentNodeCounts, OthersThanThreeFiveAndSevenAreRefused) {
     const Finished finished = run("gcoordd", arguments);
     EXPECT_EQ(finished.code, 2) << nodes;
     EXPECT_THAT(finished.err, HasSubstr("GC1001"));
-    EXPECT_THAT(finished.err,
-                HasSubstr("serves clusters of 3, 5 or 7 nodes, and this one has " +
-                          std::to_string(nodes)));
+    EXPECT_THAT(
+        finished.err,
+        HasSubstr("serves clusters of 3, 5 or 7 nodes, and this one has " + std::to_string(nodes)));
   }
 }
 

@@ -85,7 +85,8 @@ TEST(LeaderTable, AWordOfMoreSlotsSaysWhatItWasGiven) {
     const std::uint64_t term_max = ~std::uint64_t{0} >> term_shift(slots);
     for (const Role role : {Role::Follower, Role::PreCandidate, Role::Candidate, Role::Leader}) {
       for (std::uint32_t leader = 0; leader <= slots; ++leader) {
-        for (std::uint64_t standing = 0; standing <= standing_mask(slots); standing += 1 + standing / 7) {
+        for (std::uint64_t standing = 0; standing <= standing_mask(slots);
+             standing += 1 + standing / 7) {
           for (const std::uint64_t term : {std::uint64_t{0}, std::uint64_t{77}, term_max}) {
             const LeaderWord word{role, Term{term}, NodeId{leader}, standing, slots};
             const LeaderWord again = decode_leader(encode(word), slots);
@@ -98,8 +99,9 @@ TEST(LeaderTable, AWordOfMoreSlotsSaysWhatItWasGiven) {
         }
       }
     }
-    EXPECT_EQ(decode_leader(encode({Role::Follower, Term{5}, NodeId{slots + 1}, 0, slots}), slots).leader,
-              NodeId{});
+    EXPECT_EQ(
+        decode_leader(encode({Role::Follower, Term{5}, NodeId{slots + 1}, 0, slots}), slots).leader,
+        NodeId{});
   }
 }
 

@@ -81,8 +81,8 @@ TEST_P(TurnOfMany, AnIdleClusterStepsNoRow) {
   EXPECT_EQ(steps(), before);
 }
 
-// Two of five are gone: the three elect who leads, and decide. One more, and nothing is decided. All
-// come back, and have everything.
+// Two of five are gone: the three elect who leads, and decide. One more, and nothing is decided.
+// All come back, and have everything.
 TEST_P(TurnOfMany, AMinorityIsSparedAMajorityIsNotAndAllComeBack) {
   World world(small_cluster(5, GetParam()));
   turns(world, 1000);
@@ -151,8 +151,8 @@ TEST_P(TurnOfMany, TicksThatPassFasterThanTurnsBreakNothing) {
   }
 }
 
-// The one row of a stripe is kept unpacked between turns where it has code of its own; the table has
-// all of its members again once its group leaves.
+// The one row of a stripe is kept unpacked between turns where it has code of its own; the table
+// has all of its members again once its group leaves.
 TEST_P(TurnOfMany, ARowThatWasAloneInItsTurnsIsPutBackIntoTheTable) {
   World world(one_row(11, GetParam()));
   turns(world, 1000);

@@ -162,6 +162,18 @@ class RowPacker {
     return value == 0 ? kCodeZero<Code> : back<Code>(from, value);
   }
 
+  // What is known of one peer by a row whose log ends with `last`.
+  GCOORD_HD PackedProgress peer(std::uint64_t last, const Progress& progress) {
+    PackedProgress narrow;
+    narrow.match_back = back_or_zero<std::uint32_t>(last, progress.match.value);
+    narrow.next_back = back_or_zero<std::uint32_t>(last + 1, progress.next.value);
+    require(progress.acked_session >> kSessionBits == 0);
+    narrow.session_state =
+        progress.acked_session | static_cast<std::uint32_t>(progress.state) << kSessionBits |
+        static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
+    return narrow;
+  }
+
  private:
   bool fits_ = true;
 };
@@ -297,39 +309,11 @@ GCOORD_HD inline std::uint32_t packed_slots(ShardRef row) {
   return row.slot_count() < kPackedSlots ? row.slot_count() : kPackedSlots;
 }
 
-// What is known of one peer by a row whose log ends with `last`.
-GCOORD_HD inline void pack_peer(RowPacker& packer,
-                                std::uint64_t last,
-                                const Progress& progress,
-                                PackedProgress& narrow) {
-  narrow.match_back = packer.back_or_zero<std::uint32_t>(last, progress.match.value);
-  narrow.next_back = packer.back_or_zero<std::uint32_t>(last + 1, progress.next.value);
-  packer.require(progress.acked_session >> kSessionBits == 0);
-  narrow.session_state = progress.acked_session |
-                         static_cast<std::uint32_t>(progress.state) << kSessionBits |
-                         static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
-}
-
 GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const std::uint64_t last = row.log().last.value;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
-    pack_peer(packer, last, row.progress(slot), packed.progress[slot]);
-  }
-}
-
-// The kMore members behind those, of a row with as many slots.
-template <std::uint32_t kMore>
-GCOORD_HD inline void pack_more(RowPacker& packer, ShardRef row, PackedSlot (&more)[kMore]) {
-  const std::uint64_t last = row.log().last.value;
-  const Configuration& configuration = row.configuration();
-  GCOORD_UNROLL
-  for (std::uint32_t k = 0; k < kMore; ++k) {
-    const std::uint32_t slot = kPackedSlots + k;
-    pack_peer(packer, last, row.progress(slot), more[k].progress);
-    more[k].node = packer.narrow<std::uint16_t>(configuration.node[slot].value);
-    more[k].weight = configuration.weight[slot];
-    packer.require(configuration.weight[slot] <= 1);
+    packed.progress[slot] = packer.peer(last, row.progress(slot));
   }
 }
 
@@ -356,25 +340,15 @@ GCOORD_HD inline bool pack_moving(ShardRef row, PackedRow& packed) {
   return packer.fits();
 }
 
-// Packs a row; false if it does not fit, and then `packed` says nothing.
+// Packs a row; false if it does not fit, and then `packed` says nothing. `kMore`: members that are
+// kept beside it (PackedMore).
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   RowPacker packer;
   pack_names(packer, row, packed);
   pack_floor(packer, row, packed);
   pack_election(packer, row, packed);
-  pack_configuration(packer, row, packed);
-  return pack_moving(row, packed) && packer.fits() && more_slots_empty(row);
-}
-
-// The same of an owner that keeps kMore members beside the row.
-template <std::uint32_t kMore>
-GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed, PackedSlot (&more)[kMore]) {
-  RowPacker packer;
-  pack_names(packer, row, packed);
-  pack_floor(packer, row, packed);
-  pack_election(packer, row, packed);
   pack_configuration<kMore>(packer, row, packed);
-  pack_more(packer, row, more);
   return pack_moving(row, packed) && packer.fits() && more_slots_empty<kMore>(row);
 }
 
@@ -498,20 +472,45 @@ GCOORD_HD inline void unpack(const PackedRow& packed, Tick deadline, ShardRef ro
   unpack_progress(packed, row);
 }
 
-// The same of an owner that keeps kMore members beside the row.
+// --- Members beside the row
+
 template <std::uint32_t kMore>
-GCOORD_HD inline void unpack(const PackedRow& packed,
-                             const PackedSlot (&more)[kMore],
-                             Tick deadline,
-                             ShardRef row) {
-  unpack(packed, deadline, row);
-  GCOORD_UNROLL
-  for (std::uint32_t k = 0; k < kMore; ++k) {
-    const std::uint32_t slot = kPackedSlots + k;
-    unpack_peer(more[k].progress, row.log().last.value, row.progress(slot));
-    row.configuration().node[slot] = NodeId{more[k].node};
-    row.configuration().weight[slot] = static_cast<std::uint8_t>(more[k].weight);
+struct PackedMore {
+  PackedSlot slot[kMore];
+
+  // Of a row with so many slots; false if one does not fit.
+  GCOORD_HD bool pack(ShardRef row) {
+    RowPacker packer;
+    const Configuration& configuration = row.configuration();
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      const std::uint32_t at = kPackedSlots + k;
+      slot[k].progress = packer.peer(row.log().last.value, row.progress(at));
+      slot[k].node = packer.narrow<std::uint16_t>(configuration.node[at].value);
+      slot[k].weight = configuration.weight[at];
+      packer.require(configuration.weight[at] <= 1);
+    }
+    return packer.fits();
   }
-}
+
+  // Into a row that was unpacked but for them.
+  GCOORD_HD void unpack(ShardRef row) const {
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      const std::uint32_t at = kPackedSlots + k;
+      unpack_peer(slot[k].progress, row.log().last.value, row.progress(at));
+      row.configuration().node[at] = NodeId{slot[k].node};
+      row.configuration().weight[at] = static_cast<std::uint8_t>(slot[k].weight);
+    }
+  }
+};
+
+// Without any.
+template <>
+struct PackedMore<0> {
+  GCOORD_HD static bool pack(ShardRef) { return true; }
+
+  GCOORD_HD static void unpack(ShardRef) {}
+};
 
 }  // namespace gcoord::consensus

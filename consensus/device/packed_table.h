@@ -70,21 +70,23 @@ inline std::size_t packed_table_bytes(std::uint32_t row_count,
 // Carves a table without a pool out of an arena of zero-filled memory, host or device. The rows
 // mean nothing until each has been stored once.
 template <typename Arena>
-PackedTable carve_packed_rows(Arena& arena,
-                              std::uint32_t row_count,
-                              std::uint32_t slot_count,
-                              std::uint32_t more_count = 0) {
+PackedTable carve_packed_rows(Arena& arena, std::uint32_t row_count, std::uint32_t slot_count) {
   PackedTable table;
   table.row_count = row_count;
   table.slot_count = slot_count;
   table.deadline = arena.template column<Tick>(row_count);
   table.packed = arena.template column<PackedRow>(row_count);
   table.exhausted = arena.template column<std::uint32_t>(1);
+  return table;
+}
+
+// Carves the members of each row beyond the packed ones; none are what a table has without it.
+template <typename Arena>
+void carve_more_slots(Arena& arena, PackedTable& table, std::uint32_t more_count) {
   if (more_count != 0) {
-    table.more = arena.template column<PackedSlot>(std::size_t{row_count} * more_count);
+    table.more = arena.template column<PackedSlot>(std::size_t{table.row_count} * more_count);
     table.more_count = more_count;
   }
-  return table;
 }
 
 // Carves a table's pool, all places free, out of the same arena or another.
@@ -119,21 +121,28 @@ GCOORD_HD inline void assert_more(const PackedTable& table) {
   }
 }
 
-// Unpacks a row that is not wide, as it was loaded.
+// The members beside a row, to or from it. Host and device; nothing where there are none.
 template <std::uint32_t kMore>
-GCOORD_HD inline void unpack_loaded(const PackedTable& table,
-                                    std::uint32_t row,
-                                    const PackedRow& packed,
-                                    ShardRef to) {
-  if constexpr (kMore == 0) {
-    unpack(packed, table.deadline[row], to);
-  } else {
-    PackedSlot more[kMore];
+GCOORD_HD inline void load_more(const PackedTable& table, std::uint32_t row, ShardRef to) {
+  if constexpr (kMore != 0) {
+    PackedMore<kMore> more;
     GCOORD_UNROLL
     for (std::uint32_t k = 0; k < kMore; ++k) {
-      more[k] = load_packed_slot(table.more[std::size_t{row} * kMore + k]);
+      more.slot[k] = load_packed_slot(table.more[std::size_t{row} * kMore + k]);
     }
-    unpack(packed, more, table.deadline[row], to);
+    more.unpack(to);
+  }
+}
+
+template <std::uint32_t kMore>
+GCOORD_HD inline void store_more(const PackedMore<kMore>& more,
+                                 const PackedTable& table,
+                                 std::uint32_t row) {
+  if constexpr (kMore != 0) {
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      store_packed_slot(more.slot[k], table.more[std::size_t{row} * kMore + k]);
+    }
   }
 }
 
@@ -144,7 +153,8 @@ GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t 
   assert_more<kMore>(table);
   const PackedRow packed = load_packed(table.packed[row]);
   if (!is_wide(packed)) {
-    unpack_loaded<kMore>(table, row, packed, to);
+    unpack(packed, table.deadline[row], to);
+    load_more<kMore>(table, row, to);
     return kNotWide;
   }
   const auto place = static_cast<std::uint32_t>(packed.term);
@@ -214,27 +224,6 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
   return true;
 }
 
-// Packs a row as the table has it; false if it does not fit, and then nothing was stored.
-template <std::uint32_t kMore>
-GCOORD_HD inline bool pack_to_store(const PackedTable& table,
-                                    std::uint32_t row,
-                                    ShardRef from,
-                                    PackedRow& packed) {
-  if constexpr (kMore == 0) {
-    return pack(from, packed);
-  } else {
-    PackedSlot more[kMore];
-    if (!pack(from, packed, more)) {
-      return false;
-    }
-    GCOORD_UNROLL
-    for (std::uint32_t k = 0; k < kMore; ++k) {
-      store_packed_slot(more[k], table.more[std::size_t{row} * kMore + k]);
-    }
-    return true;
-  }
-}
-
 // Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is
 // wide and the pool is full: then nothing was stored. `kMore`: the table's more_count.
 template <std::uint32_t kMore = 0>
@@ -245,7 +234,8 @@ GCOORD_HD inline bool store_row(const PackedTable& table,
   GCOORD_ASSERT(row < table.row_count);
   assert_more<kMore>(table);
   PackedRow packed;
-  if (!pack_to_store<kMore>(table, row, from, packed)) {
+  PackedMore<kMore> more;
+  if (!pack<kMore>(from, packed) || !more.pack(from)) {
     if (!store_wide(table, row, wide_place, from)) {
       return false;
     }
@@ -254,6 +244,7 @@ GCOORD_HD inline bool store_row(const PackedTable& table,
       release_wide(table, wide_place);
     }
     store_packed(packed, table.packed[row]);
+    store_more<kMore>(more, table, row);
   }
   table.deadline[row] = from.hot().deadline;
   return true;

@@ -72,26 +72,26 @@ GCOORD_HD inline PlainPeers<kVoters> plain_peers(const StepInput& input) {
 
 // Which peer a node is, and whether it is one; the last one where it is none. Without a branch,
 // which is what a device waits for in a step.
-struct PlainPlace {
+struct PlainMatch {
   std::uint32_t peer;
   bool known;
 };
 
 template <std::uint32_t kVoters>
-GCOORD_HD inline PlainPlace plain_place(const PlainPeers<kVoters>& peers, NodeId node) {
+GCOORD_HD inline PlainMatch match_plain_peer(const PlainPeers<kVoters>& peers, NodeId node) {
   if constexpr (kVoters == 3) {
     const bool first = peers.node[0] == node;
     const bool known = first | (peers.node[1] == node);
     return {first ? 0u : 1u, known};
   } else {
-    PlainPlace place{kVoters - 2, false};
+    PlainMatch match{kVoters - 2, false};
     GCOORD_UNROLL
     for (std::uint32_t k = 0; k + 1 < kVoters; ++k) {
       const bool here = peers.node[k] == node;
-      place.peer = here ? k : place.peer;
-      place.known = place.known | here;
+      match.peer = here ? k : match.peer;
+      match.known = match.known | here;
     }
-    return place;
+    return match;
   }
 }
 
@@ -100,8 +100,8 @@ template <std::uint32_t kVoters>
 GCOORD_HD inline Found<PeerLiveness> find_plain_peer(const StepInput& input,
                                                      const PlainPeers<kVoters>& peers,
                                                      NodeId node) {
-  const PlainPlace place = plain_place(peers, node);
-  return Found<PeerLiveness>(input.peer[place.peer], place.known);
+  const PlainMatch match = match_plain_peer(peers, node);
+  return Found<PeerLiveness>(input.peer[match.peer], match.known);
 }
 
 // The slot of a node of a plain row; kSlotNone: it has none.
@@ -110,9 +110,9 @@ GCOORD_HD inline std::uint8_t plain_slot_of(const StepInput& input,
                                             const PlainPeers<kVoters>& peers,
                                             std::uint32_t self_slot,
                                             NodeId node) {
-  const PlainPlace place = plain_place(peers, node);
-  const std::uint32_t peer_slot = plain_peer_slot(self_slot, place.peer);
-  const std::uint32_t other = place.known ? peer_slot : kSlotNone;
+  const PlainMatch match = match_plain_peer(peers, node);
+  const std::uint32_t peer_slot = plain_peer_slot(self_slot, match.peer);
+  const std::uint32_t other = match.known ? peer_slot : kSlotNone;
   return static_cast<std::uint8_t>(node == input.self ? self_slot : other);
 }
 

@@ -21,13 +21,46 @@ GCOORD_HD bool has_clients(const Node& node) {
   return node.client.epoch != 0;
 }
 
-template <typename Service>
-class StripeEndpoints {
+// `Numbers`: of the peers, as a pack, since a lane's end cannot be made without its lane.
+template <typename Service,
+          typename Numbers = std::make_integer_sequence<std::uint32_t, kPeersOf<Service>>>
+class StripeEndpoints;
+
+template <typename Service, std::uint32_t... kPeer>
+class StripeEndpoints<Service, std::integer_sequence<std::uint32_t, kPeer...>> {
  protected:
   GCOORD_HD StripeEndpoints(const TurnNode<Service>& node,
                             std::uint32_t stripe,
                             WorkspaceFor<Service>& desk)
-      : StripeEndpoints(node, stripe, desk, PeerNumbers{}) {}
+      : t_{node,
+           desk,
+           node.scratch_of(stripe),
+           stripe,
+           rows_of_stripe(node.shape, stripe),
+           state_of(node.stripe[stripe]),
+           stripe_rows(node.shape)},
+        from_{receiver(node, kPeer, stripe)...},
+        to_{sender(node, kPeer, stripe)...},
+        requests_(client_receiver(node, stripe)),
+        replies_(client_sender(node, stripe)) {
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
+      const auto& lanes =
+          node.channel[p].layout.band[static_cast<std::size_t>(netcore::Band::Consensus)];
+      GCOORD_ASSERT(is_turn_ring<typename Service::Entry>(node.shape, lanes.ring_slots));
+      copy_words(desk.slots[p], t_.scratch.held[p], t_.state.held[p] * netcore::kSlotBytes);
+    }
+    if (warp_rank() == 0) {
+      desk.kept.row = kNoTurnPlace;
+      GCOORD_UNROLL
+      for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
+        desk.waits[p] = t_.state.held[p] != 0 ? 1 : 0;  // It may be; the first turn looks.
+      }
+    }
+    t_.again = kNoTurnPlace;
+    t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.
+    warp_sync();
+  }
 
   // Puts everything back where the next group finds it.
   GCOORD_HD void close_ends() {
@@ -80,43 +113,6 @@ class StripeEndpoints {
   netcore::LaneSender replies_;
 
  private:
-  using PeerNumbers = std::make_integer_sequence<std::uint32_t, kPeersOf<Service>>;
-
-  template <std::uint32_t... p>
-  GCOORD_HD StripeEndpoints(const TurnNode<Service>& node,
-                            std::uint32_t stripe,
-                            WorkspaceFor<Service>& desk,
-                            std::integer_sequence<std::uint32_t, p...>)
-      : t_{node,
-           desk,
-           node.scratch_of(stripe),
-           stripe,
-           rows_of_stripe(node.shape, stripe),
-           state_of(node.stripe[stripe]),
-           stripe_rows(node.shape)},
-        from_{receiver(node, p, stripe)...},
-        to_{sender(node, p, stripe)...},
-        requests_(client_receiver(node, stripe)),
-        replies_(client_sender(node, stripe)) {
-    GCOORD_UNROLL
-    for (std::uint32_t k = 0; k < kPeersOf<Service>; ++k) {
-      const auto& lanes =
-          node.channel[k].layout.band[static_cast<std::size_t>(netcore::Band::Consensus)];
-      GCOORD_ASSERT(is_turn_ring<typename Service::Entry>(node.shape, lanes.ring_slots));
-      copy_words(desk.slots[k], t_.scratch.held[k], t_.state.held[k] * netcore::kSlotBytes);
-    }
-    if (warp_rank() == 0) {
-      desk.kept.row = kNoTurnPlace;
-      GCOORD_UNROLL
-      for (std::uint32_t k = 0; k < kPeersOf<Service>; ++k) {
-        desk.waits[k] = t_.state.held[k] != 0 ? 1 : 0;  // It may be; the first turn looks.
-      }
-    }
-    t_.again = kNoTurnPlace;
-    t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.
-    warp_sync();
-  }
-
   GCOORD_HD static StripeStateOf<kPeersOf<Service>> state_of(const StripeState& stored) {
     StripeStateOf<kPeersOf<Service>> state;
     copy_state(state, stored);

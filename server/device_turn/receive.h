@@ -97,7 +97,7 @@ GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netc
 // before it leave free, so that nobody's messages wait for ever behind another's.
 template <typename Service>
 GCOORD_HD constexpr std::uint32_t inbox_room(std::uint32_t p) {
-  constexpr std::uint32_t kKept = kPeersOf<Service> <= 4 ? 2 : 1;
+  constexpr std::uint32_t kKept = kPeersOf<Service> == 2 ? 2 : 1;
   static_assert(kKept * (kPeersOf<Service> - 1) < consensus::kInboxMessages);
   return consensus::kInboxMessages - kKept * (kPeersOf<Service> - 1 - p);
 }

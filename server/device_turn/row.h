@@ -294,7 +294,8 @@ GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r,
   if (consensus::is_wide(packed)) {
     return false;
   }
-  consensus::unpack_loaded<kMoreOf<Service>>(r.node.table, r.row, packed, shard);
+  consensus::unpack(packed, r.node.table.deadline[r.row], shard);
+  consensus::load_more<kMoreOf<Service>>(r.node.table, r.row, shard);
   return consensus::is_plain<kVotersOf<Service>>(shard, input);
 }
 

@@ -450,8 +450,8 @@ TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
   GCOORD_ASSERT(has_turn_of(shape.voters));
   TurnNode<Service> node;
   node.shape = shape;
-  node.table =
-      consensus::carve_packed_rows(arena, shape.shard_count, shape.voters, more_slots(shape));
+  node.table = consensus::carve_packed_rows(arena, shape.shard_count, shape.voters);
+  consensus::carve_more_slots(arena, node.table, more_slots(shape));
   node.wide_used = arena.template column<std::uint32_t>(1);
   node.pages.stripe_count = shape.stripe_count;
   node.pages.log_slots = shape.log_slots;

@@ -21,10 +21,8 @@ GCOORD_HD inline NodeId some_node(Draw& draw, std::uint32_t voters = kPlainSlots
 }
 
 // A leader or a follower in its term, most of them plain; invariants hold.
-GCOORD_HD inline RowCopy some_row(Draw& draw,
-                                  NodeId self,
-                                  NodeId leader = kLeader,
-                                  std::uint32_t voters = kPlainSlots) {
+template <std::uint32_t voters = kPlainSlots>
+GCOORD_HD RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
   RowCopy row{};
   const bool leads = self == leader;
   row.hot.term = Term{3};
@@ -79,11 +77,9 @@ GCOORD_HD inline std::uint64_t near(Draw& draw, std::uint64_t value) {
   return draw.once_in(40) ? std::uint64_t{1} << (20 + draw.below(44)) : value + draw.below(4) - 1;
 }
 
-GCOORD_HD inline Message some_message(Draw& draw,
-                                      const RowCopy& row,
-                                      NodeId self,
-                                      NodeId leader = kLeader,
-                                      std::uint32_t voters = kPlainSlots) {
+template <std::uint32_t voters = kPlainSlots>
+GCOORD_HD Message
+some_message(Draw& draw, const RowCopy& row, NodeId self, NodeId leader = kLeader) {
   const bool leads = self == leader;
   Message m;
   m.shard = ShardId{draw.once_in(50) ? 8u : 7u};

@@ -73,10 +73,10 @@ template <std::uint32_t kVoters>
 GCOORD_HD void draw_given(Draw& draw, GivenOf<kVoters>& given) {
   const NodeId self = some_node(draw, kVoters);
   const NodeId leader = draw.once_in(2) ? self : some_node(draw, kVoters);
-  given.row = some_row(draw, self, leader, kVoters);
+  given.row = some_row<kVoters>(draw, self, leader);
   given.in = some_inbox(draw, given.row);
   for (Message& message : given.message) {
-    message = some_message(draw, given.row, self, leader, kVoters);
+    message = some_message<kVoters>(draw, given.row, self, leader);
   }
   fill_peers(draw, self, given.peer);
   given.input = {};

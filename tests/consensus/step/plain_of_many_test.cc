@@ -73,7 +73,7 @@ TEST(PlainStepOfMany, IsForVotersInTheOrderOfTheirNumbers) {
   Draw draw(2);
   GivenOf<5> given;
   draw_given(draw, given);
-  given.row = some_row(draw, given.input.self, kLeader, 5);
+  given.row = some_row<5>(draw, given.input.self);
   given.row.election.answer = 0;
   given.row.log.configuration_pending = LogIndex{};
   const ShardRef row = ref_of(given.row, ShardId{7}, 5);
@@ -117,13 +117,14 @@ void pack_and_unpack() {
   constexpr std::uint32_t kMore = kVoters - kPackedSlots;
   constexpr std::uint32_t kRows = 3;
   ColumnArena arena(packed_rows_bytes(kRows, kMore) + wide_pool_bytes(kVoters, 32));
-  PackedTable table = carve_packed_rows(arena, kRows, kVoters, kMore);
+  PackedTable table = carve_packed_rows(arena, kRows, kVoters);
+  carve_more_slots(arena, table, kMore);
   carve_wide_pool(arena, table, 32);
   for (std::uint32_t seed = 0; seed < 5000; ++seed) {
     SCOPED_TRACE(seed);
     Draw draw(seed);
     const NodeId self = some_node(draw, kVoters);
-    RowCopy row = some_row(draw, self, some_node(draw, kVoters), kVoters);
+    RowCopy row = some_row<kVoters>(draw, self, some_node(draw, kVoters));
     if (draw.once_in(3)) {  // As one that is taken back, in a slot beside the row.
       row.configuration.voters = static_cast<SlotMask>(row.configuration.voters & ~slot_bit(4));
       row.configuration.learners = slot_bit(4);
@@ -150,10 +151,11 @@ TEST(PackedRowOfMany, OfSevenComesBackAsItWas) {
 // A joint configuration, and a member that there is no room for, are wide, and come back, too.
 TEST(PackedRowOfMany, WhatDoesNotFitIsWideAndComesBack) {
   ColumnArena arena(packed_rows_bytes(2, 2) + wide_pool_bytes(5, 32));
-  PackedTable table = carve_packed_rows(arena, 2, 5, 2);
+  PackedTable table = carve_packed_rows(arena, 2, 5);
+  carve_more_slots(arena, table, 2);
   carve_wide_pool(arena, table, 32);
   Draw draw(1);
-  RowCopy row = some_row(draw, NodeId{2}, NodeId{4}, 5);
+  RowCopy row = some_row<5>(draw, NodeId{2}, NodeId{4});
   row.configuration.voters_outgoing = 0b11011;
   const ShardRef given = ref_of(row, ShardId{0}, 5);
   ASSERT_TRUE(store_row<2>(table, 0, kNotWide, given));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -14,8 +15,6 @@ using netcore::Band;
 using netcore::GpuChannel;
 using netcore::GpuChannelOptions;
 using netcore::MemoryKind;
-using server::kTurnNodes;
-using server::kTurnPeers;
 
 constexpr std::uint32_t kEpoch = 1;
 
@@ -73,11 +72,13 @@ TurnCluster::~TurnCluster() = default;
 
 Result<std::unique_ptr<TurnCluster>> TurnCluster::make(
     const TurnClusterOptions& options,
-    std::array<std::unique_ptr<netcore::MemorySource>, kTurnNodes> memory,
-    const std::array<int, kTurnNodes>& devices) {
+    std::vector<std::unique_ptr<netcore::MemorySource>> memory,
+    std::span<const int> devices) {
   std::unique_ptr<TurnCluster> cluster{new TurnCluster(options)};
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    cluster->nodes_[n] = std::make_unique<Node>();
+  const std::uint32_t nodes = cluster->node_count();
+  GCOORD_ASSERT(memory.size() == nodes && devices.size() == nodes);
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    cluster->nodes_.push_back(std::make_unique<Node>());
     cluster->nodes_[n]->registry = std::make_unique<netcore::MemoryRegistry>(std::move(memory[n]));
     GCOORD_TRY_STATUS(cluster->carve(n));
     if (options.hash_blocks != 0) {
@@ -87,7 +88,7 @@ Result<std::unique_ptr<TurnCluster>> TurnCluster::make(
       GCOORD_TRY_STATUS(cluster->open_clients(n));
     }
   }
-  for (std::uint32_t n = 1; n < kTurnNodes; ++n) {
+  for (std::uint32_t n = 1; n < nodes; ++n) {
     for (std::uint32_t other = 0; other < n; ++other) {
       GCOORD_TRY_STATUS(cluster->join(n, other, devices[n] == devices[other]));
     }
@@ -180,7 +181,7 @@ Status TurnCluster::open_clients(std::uint32_t n) {
 
 server::TurnTiming TurnCluster::timing(std::uint32_t n) const {
   server::TurnTiming timing = options_.timing;
-  timing.seed = mix64(options_.seed * kTurnNodes + n);
+  timing.seed = mix64(options_.seed * node_count() + n);
   return timing;
 }
 
@@ -246,7 +247,7 @@ Result<NodeCounts> TurnCluster::counts(std::uint32_t n) {
   }
   GCOORD_TRY(const auto clock, copy(n, node(n).clock_state, 1));
   counts.readings = clock.front().readings;
-  std::copy_n(clock.front().lost_ns, server::kTurnPeers, counts.lost_ns);
+  std::copy_n(clock.front().lost_ns, server::kTurnPeersMax, counts.lost_ns);
   return counts;
 }
 
@@ -300,55 +301,109 @@ std::size_t TurnCluster::memory_bytes(std::uint32_t n) const {
          nodes_[n]->registry->bytes_of(MemoryKind::Shared);
 }
 
+namespace {
+
+template <typename Service>
+void start_rows(const server::TurnNode<Service>& node) {
+  for (std::uint32_t stripe = 0; stripe < node.shape.stripe_count; ++stripe) {
+    server::start_stripe(node, stripe);
+  }
+}
+
+// A node by the code for so many voters.
+using ServiceOfFive = server::ServiceOfVoters<CountingService, 5>;
+using ServiceOfSeven = server::ServiceOfVoters<CountingService, 7>;
+
+template <typename Service>
+server::TurnNode<Service> node_for(const CountingNode& node) {
+  if constexpr (std::is_same_v<Service, CountingService>) {
+    return node;
+  } else {
+    return server::as_node_of<server::kVotersOf<Service>>(node);
+  }
+}
+
+}  // namespace
+
 Result<std::unique_ptr<TurnCluster>> make_host_turn_cluster(const TurnClusterOptions& options) {
-  GCOORD_TRY(
-      auto cluster,
-      TurnCluster::make(
-          options,
-          {netcore::make_host_memory(), netcore::make_host_memory(), netcore::make_host_memory()},
-          {}));
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    for (std::uint32_t stripe = 0; stripe < options.shape.stripe_count; ++stripe) {
-      server::start_stripe(cluster->node(n), stripe);
+  std::vector<std::unique_ptr<netcore::MemorySource>> memory;
+  for (std::uint32_t n = 0; n < options.shape.voters; ++n) {
+    memory.push_back(netcore::make_host_memory());
+  }
+  const std::vector<int> devices(options.shape.voters);
+  GCOORD_TRY(auto cluster, TurnCluster::make(options, std::move(memory), devices));
+  for (std::uint32_t n = 0; n < cluster->node_count(); ++n) {
+    const CountingNode& node = cluster->node(n);
+    switch (cluster->node_count()) {
+      case 5:
+        start_rows(node_for<ServiceOfFive>(node));
+        break;
+      case 7:
+        start_rows(node_for<ServiceOfSeven>(node));
+        break;
+      default:
+        start_rows(node);
     }
   }
   return cluster;
 }
 
 struct HostNode::Stripes {
-  Stripes(TurnCluster& cluster, std::uint32_t n)
-      : node(cluster.node(n)), clock(node, cluster.timing(n)) {
+  virtual ~Stripes() = default;
+  virtual bool turn(std::uint64_t now_ns) = 0;
+};
+
+template <typename Service>
+struct HostNode::StripesOf final : HostNode::Stripes {
+  StripesOf(TurnCluster& cluster, std::uint32_t n)
+      : node(node_for<Service>(cluster.node(n))), clock(node, cluster.timing(n)) {
     desks.resize(node.shape.stripe_count);
     stripes.reserve(node.shape.stripe_count);
     for (std::uint32_t stripe = 0; stripe < node.shape.stripe_count; ++stripe) {
-      desks[stripe] = std::make_unique<server::StripeWorkspace>();
+      desks[stripe] = std::make_unique<server::WorkspaceFor<Service>>();
       stripes.emplace_back(node, stripe, *desks[stripe]);
     }
   }
 
-  const CountingNode& node;
-  server::NodeClock<CountingService> clock;
-  std::vector<std::unique_ptr<server::StripeWorkspace>> desks;
-  std::vector<server::TurnStripe<CountingService>> stripes;
+  // What the stripes know rests in the cluster, for counts and for the next host node.
+  ~StripesOf() override {
+    for (auto& stripe : stripes) {
+      stripe.close();
+    }
+  }
+
+  bool turn(std::uint64_t now_ns) override {
+    clock.read(now_ns);
+    bool any = false;
+    for (auto& stripe : stripes) {
+      any = stripe.turn() || any;
+    }
+    return any;
+  }
+
+  const server::TurnNode<Service> node;
+  server::NodeClock<Service> clock;
+  std::vector<std::unique_ptr<server::WorkspaceFor<Service>>> desks;
+  std::vector<server::TurnStripe<Service>> stripes;
 };
 
-HostNode::HostNode(TurnCluster& cluster, std::uint32_t n)
-    : stripes_(std::make_unique<Stripes>(cluster, n)) {}
-
-// What the stripes know rests in the cluster, for counts and for the next host node.
-HostNode::~HostNode() {
-  for (auto& stripe : stripes_->stripes) {
-    stripe.close();
+HostNode::HostNode(TurnCluster& cluster, std::uint32_t n) {
+  switch (cluster.node_count()) {
+    case 5:
+      stripes_ = std::make_unique<StripesOf<ServiceOfFive>>(cluster, n);
+      break;
+    case 7:
+      stripes_ = std::make_unique<StripesOf<ServiceOfSeven>>(cluster, n);
+      break;
+    default:
+      stripes_ = std::make_unique<StripesOf<CountingService>>(cluster, n);
   }
 }
 
+HostNode::~HostNode() = default;
+
 bool HostNode::turn(std::uint64_t now_ns) {
-  stripes_->clock.read(now_ns);
-  bool any = false;
-  for (auto& stripe : stripes_->stripes) {
-    any = stripe.turn() || any;
-  }
-  return any;
+  return stripes_->turn(now_ns);
 }
 
 std::uint64_t hash_on_host(TurnCluster& cluster, std::uint32_t n, bool all) {

@@ -1,4 +1,5 @@
-// Three nodes whose turns run on devices, or as their host twins, in one process.
+// Nodes whose turns run on devices, or as their host twins, in one process: as many as the shape
+// has voters. On devices there are three.
 //
 // What: the memory, the channels and the service of each node, over a registry of its own, and the
 // questions that tests and benchmarks ask. On a host somebody calls turn_node() for whichever node
@@ -19,9 +20,9 @@
 #include "server/device_turn/scratch.h"
 #include "server/device_turn/view.h"
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace gcoord::chaos {
@@ -42,9 +43,9 @@ struct TurnClusterOptions {
 
 // What became of one node, over all stripes.
 struct NodeCounts {
-  server::StripeCounts sum;                     // elected_ns: the latest of all.
-  std::uint64_t readings = 0;                   // Of the clock.
-  std::uint64_t lost_ns[server::kTurnPeers]{};  // See ClockState.
+  server::StripeCounts sum;                        // elected_ns: the latest of all.
+  std::uint64_t readings = 0;                      // Of the clock.
+  std::uint64_t lost_ns[server::kTurnPeersMax]{};  // See ClockState.
 };
 
 class TurnCluster {
@@ -53,13 +54,15 @@ class TurnCluster {
   // `devices` says which nodes share one; nodes on different ones reach each other by descriptors.
   static Result<std::unique_ptr<TurnCluster>> make(
       const TurnClusterOptions& options,
-      std::array<std::unique_ptr<netcore::MemorySource>, server::kTurnNodes> memory,
-      const std::array<int, server::kTurnNodes>& devices);
+      std::vector<std::unique_ptr<netcore::MemorySource>> memory,
+      std::span<const int> devices);
   ~TurnCluster();
   TurnCluster(const TurnCluster&) = delete;
   TurnCluster& operator=(const TurnCluster&) = delete;
 
   const TurnClusterOptions& options() const { return options_; }
+
+  std::uint32_t node_count() const { return options_.shape.voters; }
 
   const CountingNode& node(std::uint32_t n) const { return nodes_[n]->view; }
 
@@ -113,7 +116,7 @@ class TurnCluster {
     ledger::MerkleFollower follower;
     std::uint64_t* hash_end = nullptr;
     std::uint32_t* hash_taken = nullptr;
-    std::unique_ptr<netcore::GpuChannel> channel[server::kTurnPeers];
+    std::unique_ptr<netcore::GpuChannel> channel[server::kTurnPeersMax];
     std::unique_ptr<netcore::GpuChannel> client_device;
     std::unique_ptr<netcore::GpuChannel> client_host;
     std::uint64_t wakes = 0;
@@ -131,7 +134,7 @@ class TurnCluster {
   Result<std::vector<T>> copy(std::uint32_t n, const T* from, std::size_t count);
 
   TurnClusterOptions options_;
-  std::array<std::unique_ptr<Node>, server::kTurnNodes> nodes_;
+  std::vector<std::unique_ptr<Node>> nodes_;
 };
 
 // A cluster in host memory, its rows as empty replicas.
@@ -148,6 +151,8 @@ class HostNode {
 
  private:
   struct Stripes;
+  template <typename Service>
+  struct StripesOf;
   std::unique_ptr<Stripes> stripes_;
 };
 

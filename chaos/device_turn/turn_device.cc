@@ -51,7 +51,7 @@ Status make_stream(int device, cudaStream_t& stream) {
 
 Result<std::unique_ptr<TurnCluster>> make_device_turn_cluster(
     const TurnClusterOptions& options, const std::array<int, kTurnNodes>& devices) {
-  std::array<std::unique_ptr<netcore::MemorySource>, kTurnNodes> memory;
+  std::vector<std::unique_ptr<netcore::MemorySource>> memory(kTurnNodes);
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY(memory[n], netcore::make_gpu_memory(static_cast<std::uint32_t>(devices[n])));
     GCOORD_TRY_STATUS(check_room(options, devices, devices[n]));

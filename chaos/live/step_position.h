@@ -8,7 +8,7 @@ namespace gcoord::chaos {
 
 struct StepPosition {
   std::string device;     // --device; empty: CPUs.
-  bool resident = false;  // --turn resident, of three nodes; without a device on its twin.
+  bool resident = false;  // --turn resident, of 3, 5 or 7 nodes; without a device on its twin.
 
   std::string device_name() const { return !device.empty() ? device : resident ? "twin" : "cpu"; }
 

@@ -53,8 +53,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag_callback(
       "--resident",
       [&live] { live.place.resident = true; },
-      "run the nodes with --turn resident, on twins unless --device names others; needs three "
-      "nodes; they write no traces, so only histories are checked");
+      "run the nodes with --turn resident, on twins unless --device names others; needs 3, 5 or "
+      "7 nodes; they write no traces, so only histories are checked");
   app.add_flag("--list", arguments.list, "list the classes of faults, and exit");
   app.add_option("--report", live.report, "write a report of the run to this file")
       ->type_name("FILE.html");
@@ -184,8 +184,9 @@ int run_live_verb(int argc, char** argv) {
   if (arguments.live.place.resident && app.count("--nodes") == 0) {
     arguments.live.nodes = 3;
   }
-  if (arguments.live.place.resident && arguments.live.nodes != 3) {
-    std::fputs("gcoord chaos live: --turn resident needs exactly three nodes\n", stderr);
+  const std::uint32_t nodes = arguments.live.nodes;
+  if (arguments.live.place.resident && nodes != 3 && nodes != 5 && nodes != 7) {
+    std::fputs("gcoord chaos live: --turn resident needs 3, 5 or 7 nodes\n", stderr);
     return 2;
   }
   return run_live_with(arguments, app.count("--seed") > 0);

@@ -7,6 +7,8 @@
 // configuration as up to three plain voters and learners. Nothing is rounded: a row that does not
 // fit (a joint configuration, a read round under way, a fourth member, a term run too many) is
 // `wide`, and its owner keeps it as columns (packed_table.h). docs/adr/0005 has the reasons.
+// An owner whose rows have more members by rule keeps 16 bytes for each beside the row (PackedSlot,
+// docs/adr/0158); how many those are is a constant of its code, 0 where nobody says else.
 // Contract: pack followed by unpack gives back every field that is meant (row_digest.h); pure
 // functions; host and device. The deadline is not in here: it has a column of its own that an idle
 // scan reads alone.
@@ -36,6 +38,15 @@ struct PackedProgress {
   std::uint32_t next_back = kCodeZero<std::uint32_t>;  // From last + 1.
   std::uint32_t session_state = 0;  // Session in 24 bits, state in 2, flags in 5.
 };
+
+// A member beyond those in the row, of an owner that keeps more: one chunk of memory.
+struct alignas(16) PackedSlot {
+  PackedProgress progress;
+  std::uint16_t node = 0;
+  std::uint16_t weight = 0;  // 0 or 1.
+};
+
+static_assert(sizeof(PackedSlot) == 16);
 
 // Suffix _back: distance below the field named in the comment, or kCodeZero. The first half is what
 // stays as it is while a term lasts and nothing is compacted, the second half what moves with every
@@ -151,6 +162,18 @@ class RowPacker {
     return value == 0 ? kCodeZero<Code> : back<Code>(from, value);
   }
 
+  // What is known of one peer by a row whose log ends with `last`.
+  GCOORD_HD PackedProgress peer(std::uint64_t last, const Progress& progress) {
+    PackedProgress narrow;
+    narrow.match_back = back_or_zero<std::uint32_t>(last, progress.match.value);
+    narrow.next_back = back_or_zero<std::uint32_t>(last + 1, progress.next.value);
+    require(progress.acked_session >> kSessionBits == 0);
+    narrow.session_state =
+        progress.acked_session | static_cast<std::uint32_t>(progress.state) << kSessionBits |
+        static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
+    return narrow;
+  }
+
  private:
   bool fits_ = true;
 };
@@ -231,6 +254,7 @@ GCOORD_HD inline void pack_election(RowPacker& packer, ShardRef row, PackedRow& 
 }
 
 // Weights of one or none; no joint half. Runs after pack_election, which begins `slots`.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const Configuration& configuration = row.configuration();
   packed.voters = configuration.voters;
@@ -246,10 +270,10 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, Packed
   }
   std::uint32_t more = 0;
   GCOORD_UNROLL
-  for (std::uint32_t slot = kPackedSlots; slot < kReplicaSlots; ++slot) {
+  for (std::uint32_t slot = kPackedSlots + kMore; slot < kReplicaSlots; ++slot) {
     more |= configuration.node[slot].value | configuration.weight[slot];
   }
-  packer.require(more == 0 && (configuration.members() >> kPackedSlots) == 0);
+  packer.require(more == 0 && (configuration.members() >> (kPackedSlots + kMore)) == 0);
 }
 
 // --- What moves
@@ -289,22 +313,16 @@ GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& 
   const std::uint64_t last = row.log().last.value;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
-    const Progress& progress = row.progress(slot);
-    PackedProgress& narrow = packed.progress[slot];
-    narrow.match_back = packer.back_or_zero<std::uint32_t>(last, progress.match.value);
-    narrow.next_back = packer.back_or_zero<std::uint32_t>(last + 1, progress.next.value);
-    packer.require(progress.acked_session >> kSessionBits == 0);
-    narrow.session_state =
-        progress.acked_session | static_cast<std::uint32_t>(progress.state) << kSessionBits |
-        static_cast<std::uint32_t>(progress.flags) << (kSessionBits + kStateBits);
+    packed.progress[slot] = packer.peer(last, row.progress(slot));
   }
 }
 
 // Slots beyond the packed ones, which only a table with more slots has, must be empty.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   std::uint64_t more = 0;
   GCOORD_UNROLL
-  for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
+  for (std::uint32_t slot = kPackedSlots + kMore; slot < row.slot_count(); ++slot) {
     const Progress& progress = row.progress(slot);
     more |= progress.match.value | progress.next.value | progress.acked_session | progress.flags |
             static_cast<std::uint64_t>(progress.state);
@@ -322,14 +340,16 @@ GCOORD_HD inline bool pack_moving(ShardRef row, PackedRow& packed) {
   return packer.fits();
 }
 
-// Packs a row; false if it does not fit, and then `packed` says nothing.
+// Packs a row; false if it does not fit, and then `packed` says nothing. `kMore`: members that are
+// kept beside it (PackedMore).
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   RowPacker packer;
   pack_names(packer, row, packed);
   pack_floor(packer, row, packed);
   pack_election(packer, row, packed);
-  pack_configuration(packer, row, packed);
-  return pack_moving(row, packed) && packer.fits() && more_slots_empty(row);
+  pack_configuration<kMore>(packer, row, packed);
+  return pack_moving(row, packed) && packer.fits() && more_slots_empty<kMore>(row);
 }
 
 // --- Unpacking: all that was packed above.
@@ -416,19 +436,23 @@ GCOORD_HD inline void unpack_configuration(const PackedRow& packed, ShardRef row
   }
 }
 
+GCOORD_HD inline void unpack_peer(const PackedProgress& narrow,
+                                  std::uint64_t last,
+                                  Progress& progress) {
+  progress.match = LogIndex{unpack_back(last, narrow.match_back)};
+  progress.next = LogIndex{unpack_back(last + 1, narrow.next_back)};
+  progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
+  progress.state = static_cast<ProgressState>(narrow.session_state >> kSessionBits & 3u);
+  progress.flags =
+      static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 31u);
+  progress.reserved = 0;
+}
+
 GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
   const std::uint64_t last = row.log().last.value;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
-    const PackedProgress& narrow = packed.progress[slot];
-    Progress& progress = row.progress(slot);
-    progress.match = LogIndex{unpack_back(last, narrow.match_back)};
-    progress.next = LogIndex{unpack_back(last + 1, narrow.next_back)};
-    progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
-    progress.state = static_cast<ProgressState>(narrow.session_state >> kSessionBits & 3u);
-    progress.flags =
-        static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 31u);
-    progress.reserved = 0;
+    unpack_peer(packed.progress[slot], last, row.progress(slot));
   }
   GCOORD_UNROLL
   for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
@@ -447,5 +471,46 @@ GCOORD_HD inline void unpack(const PackedRow& packed, Tick deadline, ShardRef ro
   unpack_configuration(packed, row);
   unpack_progress(packed, row);
 }
+
+// --- Members beside the row
+
+template <std::uint32_t kMore>
+struct PackedMore {
+  PackedSlot slot[kMore];
+
+  // Of a row with so many slots; false if one does not fit.
+  GCOORD_HD bool pack(ShardRef row) {
+    RowPacker packer;
+    const Configuration& configuration = row.configuration();
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      const std::uint32_t at = kPackedSlots + k;
+      slot[k].progress = packer.peer(row.log().last.value, row.progress(at));
+      slot[k].node = packer.narrow<std::uint16_t>(configuration.node[at].value);
+      slot[k].weight = configuration.weight[at];
+      packer.require(configuration.weight[at] <= 1);
+    }
+    return packer.fits();
+  }
+
+  // Into a row that was unpacked but for them.
+  GCOORD_HD void unpack(ShardRef row) const {
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      const std::uint32_t at = kPackedSlots + k;
+      unpack_peer(slot[k].progress, row.log().last.value, row.progress(at));
+      row.configuration().node[at] = NodeId{slot[k].node};
+      row.configuration().weight[at] = static_cast<std::uint8_t>(slot[k].weight);
+    }
+  }
+};
+
+// Without any.
+template <>
+struct PackedMore<0> {
+  GCOORD_HD static bool pack(ShardRef) { return true; }
+
+  GCOORD_HD static void unpack(ShardRef) {}
+};
 
 }  // namespace gcoord::consensus

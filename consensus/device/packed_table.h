@@ -1,4 +1,5 @@
-// The rows of a table that keeps them packed: 136 bytes each, and a few of them as columns.
+// The rows of a table that keeps them packed: 136 bytes each, and a few of them as columns. A table
+// for more than three members by rule has 16 bytes more for each of those (PackedTable::more).
 //
 // What: a column of deadlines, which the idle scan reads and nothing else, a column of packed rows,
 // and a pool of `wide` rows for those that do not fit (packed_row.h). A row moves between the two
@@ -31,6 +32,8 @@ struct PackedTable {
   std::uint32_t slot_count = 0;
   Tick* deadline = nullptr;
   PackedRow* packed = nullptr;
+  PackedSlot* more = nullptr;           // By row, more_count each: members beyond the packed three.
+  std::uint32_t more_count = 0;         // The kMore of whoever loads and stores rows.
   ShardColumns wide;                    // row_count of it: size of the pool, a multiple of 32.
   std::uint32_t* wide_taken = nullptr;  // A bit per place of the pool.
   std::uint32_t* exhausted = nullptr;   // Rows that found no place in the pool; must stay 0.
@@ -44,9 +47,11 @@ constexpr std::uint32_t whole_words(std::uint32_t count) {
 }
 
 // Bytes of the rows of a table, and of a pool of wide_count places.
-inline std::size_t packed_rows_bytes(std::uint32_t row_count) {
+inline std::size_t packed_rows_bytes(std::uint32_t row_count, std::uint32_t more_count = 0) {
+  const std::size_t more = std::size_t{row_count} * more_count;
   return ColumnArena::bytes_for<Tick>(row_count) + ColumnArena::bytes_for<PackedRow>(row_count) +
-         ColumnArena::bytes_for<std::uint32_t>(1);
+         ColumnArena::bytes_for<std::uint32_t>(1) +
+         (more != 0 ? ColumnArena::bytes_for<PackedSlot>(more) : 0);
 }
 
 inline std::size_t wide_pool_bytes(std::uint32_t slot_count, std::uint32_t wide_count) {
@@ -75,6 +80,15 @@ PackedTable carve_packed_rows(Arena& arena, std::uint32_t row_count, std::uint32
   return table;
 }
 
+// Carves the members of each row beyond the packed ones; none are what a table has without it.
+template <typename Arena>
+void carve_more_slots(Arena& arena, PackedTable& table, std::uint32_t more_count) {
+  if (more_count != 0) {
+    table.more = arena.template column<PackedSlot>(std::size_t{table.row_count} * more_count);
+    table.more_count = more_count;
+  }
+}
+
 // Carves a table's pool, all places free, out of the same arena or another.
 template <typename Arena>
 void carve_wide_pool(Arena& arena, PackedTable& table, std::uint32_t wide_count) {
@@ -99,12 +113,48 @@ PackedTable carve_packed_table(Arena& arena,
 // The place of a row that has none in the pool.
 inline constexpr std::uint32_t kNotWide = ~0u;
 
-// Loads a row; returns its place in the pool, for store_row.
+// That the code is for this table. A device's is chosen by its host (TurnShape::voters), once.
+template <std::uint32_t kMore>
+GCOORD_HD inline void assert_more(const PackedTable& table) {
+  if constexpr (!kIndexBySelection) {
+    GCOORD_ASSERT(kMore == table.more_count);
+  }
+}
+
+// The members beside a row, to or from it. Host and device; nothing where there are none.
+template <std::uint32_t kMore>
+GCOORD_HD inline void load_more(const PackedTable& table, std::uint32_t row, ShardRef to) {
+  if constexpr (kMore != 0) {
+    PackedMore<kMore> more;
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      more.slot[k] = load_packed_slot(table.more[std::size_t{row} * kMore + k]);
+    }
+    more.unpack(to);
+  }
+}
+
+template <std::uint32_t kMore>
+GCOORD_HD inline void store_more(const PackedMore<kMore>& more,
+                                 const PackedTable& table,
+                                 std::uint32_t row) {
+  if constexpr (kMore != 0) {
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kMore; ++k) {
+      store_packed_slot(more.slot[k], table.more[std::size_t{row} * kMore + k]);
+    }
+  }
+}
+
+// Loads a row; returns its place in the pool, for store_row. `kMore`: the table's more_count.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
   GCOORD_ASSERT(row < table.row_count);
+  assert_more<kMore>(table);
   const PackedRow packed = load_packed(table.packed[row]);
   if (!is_wide(packed)) {
     unpack(packed, table.deadline[row], to);
+    load_more<kMore>(table, row, to);
     return kNotWide;
   }
   const auto place = static_cast<std::uint32_t>(packed.term);
@@ -175,14 +225,17 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
 }
 
 // Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is
-// wide and the pool is full: then nothing was stored.
+// wide and the pool is full: then nothing was stored. `kMore`: the table's more_count.
+template <std::uint32_t kMore = 0>
 GCOORD_HD inline bool store_row(const PackedTable& table,
                                 std::uint32_t row,
                                 std::uint32_t wide_place,
                                 ShardRef from) {
   GCOORD_ASSERT(row < table.row_count);
+  assert_more<kMore>(table);
   PackedRow packed;
-  if (!pack(from, packed)) {
+  PackedMore<kMore> more;
+  if (!pack<kMore>(from, packed) || !more.pack(from)) {
     if (!store_wide(table, row, wide_place, from)) {
       return false;
     }
@@ -191,6 +244,7 @@ GCOORD_HD inline bool store_row(const PackedTable& table,
       release_wide(table, wide_place);
     }
     store_packed(packed, table.packed[row]);
+    store_more<kMore>(more, table, row);
   }
   table.deadline[row] = from.hot().deadline;
   return true;

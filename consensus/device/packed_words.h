@@ -179,6 +179,26 @@ GCOORD_HD inline void store_packed_moving(const PackedRow& packed, PackedRow& to
                      word_of_two(packed.progress[2].next_back, packed.progress[2].session_state));
 }
 
+// --- Members beside the row, a chunk each
+
+GCOORD_HD inline PackedSlot load_packed_slot(const PackedSlot& from) {
+  const MessageChunk chunk = load_chunk(&from);
+  PackedSlot slot;
+  slot.progress.match_back = low32(chunk.word[0]);
+  slot.progress.next_back = high32(chunk.word[0]);
+  slot.progress.session_state = low32(chunk.word[1]);
+  slot.node = field16(chunk.word[1], 2);
+  slot.weight = field16(chunk.word[1], 3);
+  return slot;
+}
+
+GCOORD_HD inline void store_packed_slot(const PackedSlot& slot, PackedSlot& to) {
+  store_chunk(&to,
+              word_of_two(slot.progress.match_back, slot.progress.next_back),
+              word_of_two(slot.progress.session_state,
+                          slot.node | static_cast<std::uint32_t>(slot.weight) << 16));
+}
+
 // --- Both
 
 GCOORD_HD inline PackedRow load_packed(const PackedRow& from) {

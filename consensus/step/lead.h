@@ -26,11 +26,13 @@ GCOORD_HD inline bool mute(const Row& r) {
   }
 }
 
-// The commit index that match indices allow, own-term rule apart: of three equal voters, the one
-// in the middle.
+// The commit index that match indices allow, own-term rule apart: of equal voters, the one in the
+// middle.
 template <typename Row>
 GCOORD_HD inline LogIndex quorum_index(const Row& r, const std::uint64_t (&match)[kReplicaSlots]) {
-  if constexpr (Row::kIsPlain) {
+  if constexpr (Row::kIsPlain && Row::kVoters != 3) {
+    return LogIndex{equal_voters_reached<Row::kVoters>(match)};
+  } else if constexpr (Row::kIsPlain) {
     const LogIndex a{match[0]};
     const LogIndex b{match[1]};
     return max_id(min_id(a, b), min_id(max_id(a, b), LogIndex{match[2]}));

@@ -164,6 +164,24 @@ GCOORD_HD inline std::uint64_t quorum_reached(const Configuration& configuration
   return incoming < outgoing ? incoming : outgoing;
 }
 
+// The same of the first kVoters slots, which are all voters and weigh the same.
+template <std::uint32_t kVoters>
+GCOORD_HD inline std::uint64_t equal_voters_reached(
+    const std::uint64_t (&acknowledged)[kReplicaSlots]) {
+  std::uint64_t best = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kVoters; ++slot) {
+    std::uint32_t reached = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t other = 0; other < kVoters; ++other) {
+      reached += acknowledged[other] >= acknowledged[slot] ? 1u : 0u;
+    }
+    const bool more = (2 * reached > kVoters) & (acknowledged[slot] > best);
+    best = more ? acknowledged[slot] : best;
+  }
+  return best;
+}
+
 // The commit index that the match indices of the voters allow, own-term rule apart (Raft, figure 2,
 // "Leaders").
 GCOORD_HD inline LogIndex committed_index(const Configuration& configuration,

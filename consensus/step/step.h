@@ -197,8 +197,11 @@ GCOORD_HD inline void conclude(const Row& r, const InboxHead& in) {
 }
 
 // Steps one row. `messages[k]` is message k of the inbox, by reference or by value, for k below
-// in.message_count; `out` is cleared first. Asserts the row's invariants at the end.
-template <StepScope scope = StepScope::Whole, typename Messages>
+// in.message_count; `out` is cleared first. Asserts the row's invariants at the end. A scope other
+// than the whole one is for rows of kVoters voters.
+template <StepScope scope = StepScope::Whole,
+          std::uint32_t kVoters = kPlainSlots,
+          typename Messages>
 GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const InboxHead& in,
                               const Messages& messages,
@@ -207,7 +210,7 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const BasicStepRow<scope> r{shard, input, out, arrays};
+  const BasicStepRow<scope, kVoters> r{shard, input, out, arrays};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   if (lives_can_end(input) || is_forgetful(r)) {

@@ -40,27 +40,31 @@ enum class StepScope : std::uint8_t {
 };
 
 // What a step keeps at hand of the names of its peers: a steady one, which asks for one of them
-// again and again, both; others look them up in their input.
-template <StepScope scope>
+// again and again, all; others look them up in their input.
+template <StepScope scope, std::uint32_t kVoters>
 struct PeersAtHand {
   GCOORD_HD explicit PeersAtHand(const StepInput&) {}
 
-  GCOORD_HD PlainPeers of(const StepInput& input) const { return plain_peers(input); }
+  GCOORD_HD PlainPeers<kVoters> of(const StepInput& input) const {
+    return plain_peers<kVoters>(input);
+  }
 };
 
-template <>
-struct PeersAtHand<StepScope::Steady> {
-  GCOORD_HD explicit PeersAtHand(const StepInput& input) : kept(plain_peers(input)) {}
+template <std::uint32_t kVoters>
+struct PeersAtHand<StepScope::Steady, kVoters> {
+  GCOORD_HD explicit PeersAtHand(const StepInput& input) : kept(plain_peers<kVoters>(input)) {}
 
-  GCOORD_HD const PlainPeers& of(const StepInput&) const { return kept; }
+  GCOORD_HD const PlainPeers<kVoters>& of(const StepInput&) const { return kept; }
 
-  PlainPeers kept;
+  PlainPeers<kVoters> kept;
 };
 
-template <StepScope scope>
+// `voters`: of a plain row; a whole step looks at the row's configuration.
+template <StepScope scope, std::uint32_t voters = kPlainSlots>
 struct BasicStepRow {
   static constexpr StepScope kScope = scope;
   static constexpr bool kIsPlain = scope != StepScope::Whole;
+  static constexpr std::uint32_t kVoters = voters;
 
   // What a plain step emits for one slot is short enough to stand there once per slot.
   static constexpr int kEmitUnroll = kIsPlain ? int{kReplicaSlots} : 1;
@@ -69,9 +73,9 @@ struct BasicStepRow {
   const StepInput& input;
   OutboxHead& out;
   const StepArrays& arrays;
-  PeersAtHand<scope> at_hand{input};
+  PeersAtHand<scope, voters> at_hand{input};
 
-  GCOORD_HD PlainPeers peers() const { return at_hand.of(input); }
+  GCOORD_HD PlainPeers<voters> peers() const { return at_hand.of(input); }
 
   // Asked at every door out of the plain scope, before anything is changed behind it: whether to
   // turn back.
@@ -124,7 +128,7 @@ struct BasicStepRow {
   // A steady step asks for one slot after the other.
   GCOORD_HD NodeId node(std::uint32_t slot) const {
     if constexpr (kScope == StepScope::Steady) {
-      return is_self(slot) ? input.self : plain_peer(input, hot().self_slot, slot).node;
+      return is_self(slot) ? input.self : plain_peer<voters>(input, hot().self_slot, slot).node;
     } else {
       return configuration().node[slot];
     }
@@ -199,8 +203,9 @@ GCOORD_HD inline SlotMask self_mask(const Row& r) {
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
   if constexpr (Row::kIsPlain) {
-    return r.is_self(slot) ? Found<PeerLiveness>{}
-                           : Found<PeerLiveness>(plain_peer(r.input, r.hot().self_slot, slot));
+    return r.is_self(slot)
+               ? Found<PeerLiveness>{}
+               : Found<PeerLiveness>(plain_peer<Row::kVoters>(r.input, r.hot().self_slot, slot));
   } else {
     return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))
                                                  : Found<PeerLiveness>{};
@@ -233,7 +238,7 @@ template <int unroll = int{kReplicaSlots}, typename Row, typename Function>
 GCOORD_HD_FLAT void for_each_peer(const Row& r, const Function& f) {
   if constexpr (Row::kScope == StepScope::Steady) {
     GCOORD_UNROLL_BY(unroll)
-    for (std::uint32_t k = 0; k + 1 < kPlainSlots; ++k) {
+    for (std::uint32_t k = 0; k + 1 < Row::kVoters; ++k) {
       f(plain_peer_slot(r.hot().self_slot, k), r.input.peer[k]);
     }
   } else {

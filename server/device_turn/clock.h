@@ -102,7 +102,7 @@ class NodeClock {
     s.tick = Tick{1};
     s.beat = Tick{1};
     s.wakes = 1;
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       s.peer[p].node = node_.peer[p];
       s.peer[p].lives_by_start = timing_.durability == consensus::Durability::Memory ? 1 : 0;
     }
@@ -122,7 +122,7 @@ class NodeClock {
   GCOORD_HD bool hear(std::uint64_t now_ns, bool ticked) {
     ClockState& s = state();
     bool changed = false;
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       auto change = consensus::LivenessChange::None;
       netcore::Heartbeat word;
       if (netcore::pull_heartbeat(node_.channel[p], word, s.heard[p])) {
@@ -148,7 +148,7 @@ class NodeClock {
     if (s.tick < s.beat || warp_broadcast(silent_ ? 1u : 0u, 0) != 0) {
       return;
     }
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       netcore::Heartbeat word;
       word.incarnation = timing_.incarnation;
       word.send_tick = s.tick;
@@ -181,9 +181,9 @@ class NodeClock {
     reading.input.incarnation = timing_.incarnation;
     reading.input.durability = timing_.durability;
     reading.input.peer = nullptr;
-    reading.input.peer_count = kTurnPeers;
+    reading.input.peer_count = kPeersOf<Service>;
     bool replaced = generation_of(timing_.incarnation) != 0;
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       reading.peer[p] = s.peer[p];
       replaced = replaced || generation_of(s.peer[p].incarnation) != 0;
     }

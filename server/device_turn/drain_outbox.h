@@ -29,10 +29,11 @@ inline constexpr std::uint32_t kTurnApply = 64;
 template <typename Service>
 struct RowTurn {
   using Entry = typename Service::Entry;
+  static constexpr std::uint32_t kVoters = kVotersOf<Service>;
 
   const TurnNode<Service>& node;
-  StripeWorkspace& desk;
-  StripeScratch& scratch;
+  WorkspaceFor<Service>& desk;
+  ScratchFor<Service>& scratch;
   consensus::MessageSink sink;
   std::uint32_t place;
   std::uint32_t row;
@@ -68,7 +69,8 @@ struct RowTurn {
   // be fetched from the log, which takes a device a round to memory.
   GCOORD_HD void lay(std::uint32_t k, const Entry& entry) const {
     if (place == 0 && k < kTurnEntriesMax) {
-      store_aligned<alignof(Entry)>(desk.outgoing[kBehindAlone].bytes + k * sizeof(Entry), entry);
+      store_aligned<alignof(Entry)>(desk.outgoing[kBehindAlone<Service>].bytes + k * sizeof(Entry),
+                                    entry);
     }
   }
 
@@ -206,7 +208,7 @@ template <typename Service>
 GCOORD_HD void save_snapshot(const RowTurn<Service>& r, consensus::ShardRef shard) {
   bool wanted = false;
   GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+  for (std::uint32_t slot = 0; slot < kVotersOf<Service>; ++slot) {
     wanted = wanted || shard.progress(slot).state == consensus::ProgressState::Snapshot;
   }
   if (wanted && shard.hot().role == consensus::Role::Leader) {

@@ -12,6 +12,7 @@
 #include "server/device_turn/scratch.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -20,25 +21,30 @@ GCOORD_HD bool has_clients(const Node& node) {
   return node.client.epoch != 0;
 }
 
-template <typename Service>
-class StripeEndpoints {
+// `Numbers`: of the peers, as a pack, since a lane's end cannot be made without its lane.
+template <typename Service,
+          typename Numbers = std::make_integer_sequence<std::uint32_t, kPeersOf<Service>>>
+class StripeEndpoints;
+
+template <typename Service, std::uint32_t... kPeer>
+class StripeEndpoints<Service, std::integer_sequence<std::uint32_t, kPeer...>> {
  protected:
   GCOORD_HD StripeEndpoints(const TurnNode<Service>& node,
                             std::uint32_t stripe,
-                            StripeWorkspace& desk)
+                            WorkspaceFor<Service>& desk)
       : t_{node,
            desk,
-           node.scratch[stripe],
+           node.scratch_of(stripe),
            stripe,
            rows_of_stripe(node.shape, stripe),
-           node.stripe[stripe],
+           state_of(node.stripe[stripe]),
            stripe_rows(node.shape)},
-        from_{receiver(node, 0, stripe), receiver(node, 1, stripe)},
-        to_{sender(node, 0, stripe), sender(node, 1, stripe)},
+        from_{receiver(node, kPeer, stripe)...},
+        to_{sender(node, kPeer, stripe)...},
         requests_(client_receiver(node, stripe)),
         replies_(client_sender(node, stripe)) {
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       const auto& lanes =
           node.channel[p].layout.band[static_cast<std::size_t>(netcore::Band::Consensus)];
       GCOORD_ASSERT(is_turn_ring<typename Service::Entry>(node.shape, lanes.ring_slots));
@@ -47,7 +53,7 @@ class StripeEndpoints {
     if (warp_rank() == 0) {
       desk.kept.row = kNoTurnPlace;
       GCOORD_UNROLL
-      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
         desk.waits[p] = t_.state.held[p] != 0 ? 1 : 0;  // It may be; the first turn looks.
       }
     }
@@ -59,7 +65,7 @@ class StripeEndpoints {
   // Puts everything back where the next group finds it.
   GCOORD_HD void close_ends() {
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       move_held(t_, p);
       copy_words(t_.scratch.held[p], t_.desk.slots[p], t_.state.held[p] * netcore::kSlotBytes);
       netcore::close_receiver(t_.node.channel[p], netcore::Band::Consensus, t_.stripe, from_[p]);
@@ -71,7 +77,7 @@ class StripeEndpoints {
     }
     warp_sync();
     if (warp_rank() == 0) {
-      t_.node.stripe[t_.stripe] = t_.state;
+      copy_state(t_.node.stripe[t_.stripe], t_.state);
     }
   }
 
@@ -80,7 +86,7 @@ class StripeEndpoints {
     const std::uint32_t each = row_slots<typename Service::Entry>(t_.node.shape);
     bool plenty = true;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       const bool whole = (t_.state.broken[p] == 0) & !to_[p].broken();
       const bool room = whole & (to_[p].credit() >= each);
       plenty = plenty & (room | (t_.desk.reading.peer[p].live == 0));
@@ -93,7 +99,7 @@ class StripeEndpoints {
   GCOORD_HD std::uint32_t credit_mask(std::uint32_t wanted, const std::uint32_t* credit) const {
     std::uint32_t mask = 0;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       const bool silent = t_.desk.reading.peer[p].live == 0;
       mask |= silent || credit[p] >= wanted ? 1u << p : 0u;
     }
@@ -101,12 +107,18 @@ class StripeEndpoints {
   }
 
   StripeTurn<Service> t_;
-  netcore::LaneReceiver from_[kTurnPeers];
-  netcore::LaneSender to_[kTurnPeers];
+  netcore::LaneReceiver from_[kPeersOf<Service>];
+  netcore::LaneSender to_[kPeersOf<Service>];
   netcore::LaneReceiver requests_;
   netcore::LaneSender replies_;
 
  private:
+  GCOORD_HD static StripeStateOf<kPeersOf<Service>> state_of(const StripeState& stored) {
+    StripeStateOf<kPeersOf<Service>> state;
+    copy_state(state, stored);
+    return state;
+  }
+
   GCOORD_HD static netcore::LaneReceiver receiver(const TurnNode<Service>& node,
                                                   std::uint32_t p,
                                                   std::uint32_t stripe) {

@@ -94,8 +94,8 @@ GCOORD_HD void apply_group_row(const RowTurn<Service>& r, const GroupRow& left) 
 // device's stack is there in every other call of the turn, too.
 template <typename Service>
 GCOORD_HD_APART void apply_group_rows(const TurnNode<Service>& node,
-                                      StripeWorkspace& desk,
-                                      StripeScratch& scratch) {
+                                      WorkspaceFor<Service>& desk,
+                                      ScratchFor<Service>& scratch) {
   const std::uint32_t rows = desk.tally.grouped;
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < rows && k < kGroupRows; ++k) {

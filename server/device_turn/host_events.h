@@ -52,7 +52,7 @@ GCOORD_HD bool tell_owed(const RowTurn& r, consensus::ShardRef shard) {
 // The row's word in the table of leaders, if it is another one than before the step.
 template <typename RowTurn>
 GCOORD_HD void tell_leader(const RowTurn& r, std::uint64_t before, consensus::ShardRef shard) {
-  const std::uint64_t word = leader_word_of(shard);
+  const std::uint64_t word = leader_word_of(shard, RowTurn::kVoters);
   if (word != before) {
     r.node.leaders.tell(r.row, word);
     r.desk.led_anew[r.place] = 1;

@@ -30,7 +30,9 @@ class StripeIntake : protected StripeEndpoints<Service> {
   using StripeEndpoints<Service>::replies_;
   using StripeEndpoints<Service>::has_plenty;
 
-  GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, StripeWorkspace& desk)
+  GCOORD_HD StripeIntake(const TurnNode<Service>& node,
+                         std::uint32_t stripe,
+                         WorkspaceFor<Service>& desk)
       : StripeEndpoints<Service>(node, stripe, desk),
         pace_(client_pace(node.shape.stripe_count, warp_lanes() != 1)) {
     open_scan(t_);
@@ -38,19 +40,19 @@ class StripeIntake : protected StripeEndpoints<Service> {
 
   // What the first looks of a turn at the peers' lanes found, once their loads are done.
   struct Looks {
-    netcore::SlotTile seen[kTurnPeers];
+    netcore::SlotTile seen[kPeersOf<Service>];
     bool asked;  // Something in front has changed, or the looks before were not in vain.
     bool work;   // Found, for a row that may be alone.
-    std::uint32_t most[kTurnPeers];   // Slots asked for.
-    std::uint32_t plain[kTurnPeers];  // Slots that came and can be taken without a word.
-    bool nothing[kTurnPeers];         // Came, as far as it was judged.
+    std::uint32_t most[kPeersOf<Service>];   // Slots asked for.
+    std::uint32_t plain[kPeersOf<Service>];  // Slots that came and can be taken without a word.
+    bool nothing[kPeersOf<Service>];         // Came, as far as it was judged.
   };
 
   // Begins them.
   GCOORD_HD Looks look() const {
     Looks looks;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       looks.most[p] = few_from(p);
       looks.seen[p] = from_[p].template look<kFewSlots>(looks.most[p]);
     }
@@ -61,11 +63,15 @@ class StripeIntake : protected StripeEndpoints<Service> {
   // and it is looked for what peers granted, if it is time, which it seldom is. A turn without
   // plenty would be a general one.
   GCOORD_HD void settle_credit() {
-    static_assert(kTurnPeers == 2);
-    const bool peers = from_[0].owes_grant() | from_[1].owes_grant() | !has_plenty();
+    bool owes = false;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
+      owes = owes | from_[p].owes_grant();
+    }
+    const bool peers = owes | !has_plenty();
     if (peers | (requests_wait_ & requests_.owes_grant())) {
       GCOORD_UNROLL
-      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
         from_[p].grant_if_due();
         static_cast<void>(to_[p].credit_up_to(row_slots<typename Service::Entry>(t_.node.shape)));
       }
@@ -85,20 +91,22 @@ class StripeIntake : protected StripeEndpoints<Service> {
     moved_ = clock_moved();
     bool changed = !calm_;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       changed = changed | (from_[p].in_front(looks.seen[p]) != in_front_[p]);
       looks.plain[p] = 0;
       looks.nothing[p] = false;
     }
     looks.asked = warp_ballot(changed) != 0;
+    std::uint32_t came = 0;
     if (looks.asked) {
       GCOORD_UNROLL
-      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
         looks.plain[p] = from_[p].template plain_slots<kFewSlots>(looks.seen[p], looks.most[p]);
+        came |= looks.plain[p];
       }
     }
     const bool waits = requests_wait_ | (t_.again != kNoTurnPlace);
-    looks.work = (waits | ((looks.plain[0] | looks.plain[1]) != 0)) & (t_.state.halted == 0);
+    looks.work = (waits | (came != 0)) & (t_.state.halted == 0);
     calm_ = calm_ & !looks.work;
     const bool judges = must_judge();
     turns_alone_ += looks.work & !judges ? 1 : 0;
@@ -111,7 +119,7 @@ class StripeIntake : protected StripeEndpoints<Service> {
     partly_ = false;
     bool quiet = !moved_ & !looks.work;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       looks.nothing[p] = true;
       if (looks.asked) {
         in_front_[p] = from_[p].in_front(looks.seen[p]);
@@ -143,9 +151,9 @@ class StripeIntake : protected StripeEndpoints<Service> {
     bool fits = !asked | (asked_row_ != kNoTurnPlace);
     fits = fits & (!(asked & again) | (asked_row_ == t_.again));
     std::uint32_t row = asked ? asked_row_ : t_.again;
-    std::uint32_t slots[kTurnPeers];
+    std::uint32_t slots[kPeersOf<Service>];
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       slots[p] = looks.plain[p];
       // What is held back lies where a message would be laid.
       const bool whole = (slots[p] != first_look()) | (warp_lanes() == 1);
@@ -190,7 +198,7 @@ class StripeIntake : protected StripeEndpoints<Service> {
 
   // Takes over the clock's reading, and what came in. Messages before rows that are due: an answer
   // frees a sender, and a row that is due can wait. Some places are kept for rows that nobody
-  // speaks to, and where the second peer has much to say, the first one leaves it half of the
+  // speaks to, and where a later peer has much to say, those before it take their share of the
   // others: a node that all its peers hear last would fall behind.
   GCOORD_HD void take_in(const Looks& looks) {
     take_reading(t_);
@@ -209,14 +217,8 @@ class StripeIntake : protected StripeEndpoints<Service> {
     }
     const bool rows_wait = t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_);
     const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
-    const bool halves = (came_[1] >= kFewSlots) | (t_.desk.waits[1] != 0);
-    if (!looks.nothing[0]) {
-      take_messages<0>(looks.seen[0], looks.most[0], halves ? places / 2 : places);
-    }
-    if (!looks.nothing[1]) {
-      take_messages<1>(looks.seen[1], looks.most[1], places);
-    }
-    if ((t_.desk.waits[0] | t_.desk.waits[1]) != 0) {
+    take_from_peers(looks, places);
+    if (messages_wait()) {
       turns_alone_ = kTurnsAlone;  // The next look goes on with them, whatever comes.
     }
     if (rows_wait) {
@@ -250,7 +252,7 @@ class StripeIntake : protected StripeEndpoints<Service> {
 
   // Takes what take_in_alone() found.
   GCOORD_HD void begin_alone(std::uint32_t row,
-                             const std::uint32_t (&slots)[kTurnPeers],
+                             const std::uint32_t (&slots)[kPeersOf<Service>],
                              bool asked) {
     if (warp_rank() == 0) {
       open_place(t_.desk, 0, row);
@@ -263,7 +265,7 @@ class StripeIntake : protected StripeEndpoints<Service> {
     }
     t_.place_count = 1;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       came_[p] = slots[p];
       from_[p].pass(slots[p]);
     }
@@ -401,6 +403,43 @@ class StripeIntake : protected StripeEndpoints<Service> {
     return came_[p] < kFewSlots ? few : 0;
   }
 
+  // Whether a peer behind this one has much to say.
+  template <std::uint32_t p>
+  GCOORD_HD bool crowded_behind() const {
+    bool crowded = false;
+    GCOORD_UNROLL
+    for (std::uint32_t q = p + 1; q < kPeersOf<Service>; ++q) {
+      crowded = crowded | (came_[q] >= kFewSlots) | (t_.desk.waits[q] != 0);
+    }
+    return crowded;
+  }
+
+  // Messages of peer p and those behind it. Places up to which the first of them may take some: its
+  // share of what those before it left, where others need theirs.
+  template <std::uint32_t p = 0>
+  GCOORD_HD void take_from_peers(const Looks& looks, std::uint32_t places) {
+    constexpr std::uint32_t kLeft = kPeersOf<Service> - p;
+    const std::uint32_t taken = p == 0 || t_.place_count > places ? 0 : t_.place_count;
+    const std::uint32_t share = taken + (places - taken) / kLeft;
+    const bool crowded = crowded_behind<p>();
+    if (!looks.nothing[p]) {
+      take_messages<p>(looks.seen[p], looks.most[p], crowded ? share : places);
+    }
+    if constexpr (kLeft > 1) {
+      take_from_peers<p + 1>(looks, places);
+    }
+  }
+
+  // Whether messages that are there whole wait for the next turn.
+  GCOORD_HD bool messages_wait() const {
+    std::uint32_t waits = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
+      waits |= t_.desk.waits[p];
+    }
+    return waits != 0;
+  }
+
   template <std::uint32_t p>
   GCOORD_HD void take_messages(const netcore::SlotTile& seen,
                                std::uint32_t looked,
@@ -429,7 +468,7 @@ class StripeIntake : protected StripeEndpoints<Service> {
     const std::uint32_t each = row_slots<typename Service::Entry>(t_.node.shape);
     std::uint32_t places = kTurnPlaces;
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       if (t_.desk.reading.peer[p].live == 0) {
         continue;
       }
@@ -452,19 +491,19 @@ class StripeIntake : protected StripeEndpoints<Service> {
   // Places of a turn that no message takes while rows wait.
   static constexpr std::uint32_t kKeptPlaces = 8;
 
-  bool requests_wait_ = false;              // On the desk (parked),
-  std::uint32_t asked_row_ = kNoTurnPlace;  // and this row is asked, if it is known,
-  std::uint32_t asked_count_ = 0;           // so many things.
-  bool moved_ = false;                      // The clock, by the last look at it.
-  std::uint32_t turns_alone_ = 0;           // Looks with work, one after the other.
-  bool partly_ = false;                     // Of a message the rest is still to come.
-  bool crowded_ = false;                    // The last turn with work had several rows.
-  bool put_off_ = false;                    // The last turn left work to the next one.
-  bool calm_ = false;                       // The last look found nothing,
-  std::uint64_t in_front_[kTurnPeers]{};    // and this in front of the lanes.
+  bool requests_wait_ = false;                   // On the desk (parked),
+  std::uint32_t asked_row_ = kNoTurnPlace;       // and this row is asked, if it is known,
+  std::uint32_t asked_count_ = 0;                // so many things.
+  bool moved_ = false;                           // The clock, by the last look at it.
+  std::uint32_t turns_alone_ = 0;                // Looks with work, one after the other.
+  bool partly_ = false;                          // Of a message the rest is still to come.
+  bool crowded_ = false;                         // The last turn with work had several rows.
+  bool put_off_ = false;                         // The last turn left work to the next one.
+  bool calm_ = false;                            // The last look found nothing,
+  std::uint64_t in_front_[kPeersOf<Service>]{};  // and this in front of the lanes.
   ClientPace pace_;
   std::uint32_t clock_left_ = 1;
-  std::uint32_t came_[kTurnPeers]{};
+  std::uint32_t came_[kPeersOf<Service>]{};
 };
 
 }  // namespace gcoord::server

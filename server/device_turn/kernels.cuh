@@ -23,11 +23,9 @@ constexpr std::uint32_t turn_blocks_of(const TurnShape& shape) {
   return (shape.stripe_count + shape.block_stripes - 1) / shape.block_stripes + 1;
 }
 
-// What a multiprocessor of compute capability 9.0 gives one block.
-static_assert(kBlockStripesMax * sizeof(StripeWorkspace) <= 227 * 1024);
-
+template <typename Service>
 constexpr std::size_t desk_bytes_of(const TurnShape& shape) {
-  return shape.block_stripes * sizeof(StripeWorkspace);
+  return shape.block_stripes * sizeof(WorkspaceFor<Service>);
 }
 
 template <typename Service>
@@ -49,7 +47,7 @@ __global__ void __launch_bounds__(kTurnThreads* kBlockStripesMax, 1)
       run_clock(node, timing);
     }
   } else if (stripe < node.shape.stripe_count) {
-    run_stripe(node, timing, stripe, reinterpret_cast<StripeWorkspace*>(desks)[warp]);
+    run_stripe(node, timing, stripe, reinterpret_cast<WorkspaceFor<Service>*>(desks)[warp]);
   }
 }
 
@@ -63,8 +61,8 @@ __global__ void __launch_bounds__(kTurnThreads)
 template <typename Service>
 __global__ void __launch_bounds__(kTurnThreads)
     turn_kernel(const __grid_constant__ TurnNode<Service> node) {
-  __shared__ alignas(128) std::byte memory[sizeof(StripeWorkspace)];
-  turn_stripe(node, blockIdx.x, *reinterpret_cast<StripeWorkspace*>(memory));
+  __shared__ alignas(128) std::byte memory[sizeof(WorkspaceFor<Service>)];
+  turn_stripe(node, blockIdx.x, *reinterpret_cast<WorkspaceFor<Service>*>(memory));
 }
 
 // Loads the kernels of a node that turns by itself onto the current device. Whoever names a kernel
@@ -88,15 +86,16 @@ cudaError_t turn_blocks_max(std::uint32_t block_stripes, std::uint32_t& blocks) 
   int device = 0;
   int processors = 0;
   int each = 0;
-  const std::size_t bytes = block_stripes * sizeof(StripeWorkspace);
+  const std::size_t bytes = block_stripes * sizeof(WorkspaceFor<Service>);
   cudaError_t code = cudaGetDevice(&device);
   if (code == cudaSuccess) {
     code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
   if (code == cudaSuccess) {
-    code = cudaFuncSetAttribute(persistent_turn_kernel<Service>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(kBlockStripesMax * sizeof(StripeWorkspace)));
+    code = cudaFuncSetAttribute(
+        persistent_turn_kernel<Service>,
+        cudaFuncAttributeMaxDynamicSharedMemorySize,
+        static_cast<int>(block_stripes_of<kVotersOf<Service>>() * sizeof(WorkspaceFor<Service>)));
   }
   if (code == cudaSuccess) {
     code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -119,7 +118,7 @@ cudaError_t launch_persistent(const TurnNode<Service>& node,
                               cudaStream_t stream) {
   persistent_turn_kernel<Service><<<turn_blocks_of(node.shape),
                                     kTurnThreads * node.shape.block_stripes,
-                                    desk_bytes_of(node.shape),
+                                    desk_bytes_of<Service>(node.shape),
                                     stream>>>(node, timing);
   return cudaGetLastError();
 }

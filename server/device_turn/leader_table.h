@@ -32,30 +32,60 @@ namespace gcoord::server {
 // pages of a million rows are looked at in that time, too.
 inline constexpr std::uint32_t kLeaderPageRows = 512;
 
-// --- The word: role in bits 0 and 1, leader in 2 and 3, standing in 4 to 13, kLeaderSaid, and the
-// term's low 48 bits above.
+// --- The word: role in bits 0 and 1, leader from bit 2 on, standing behind it, a bit that says
+// that something was said, and as many of the term's low bits above as there is room for. How wide
+// leader and standing are follows from the slots that a row has: with three the standing begins at
+// bit 4, the said bit is bit 15, and 48 bits are the term's; with five and seven there are 42
+// and 36.
 
+inline constexpr std::uint32_t kStandingSlots = 3;  // Where nobody says else.
 inline constexpr std::uint32_t kLeaderShift = 2;
-inline constexpr std::uint32_t kStandingShift = 4;
-inline constexpr std::uint32_t kTermShift = 16;
-inline constexpr std::uint64_t kLeaderSaid = std::uint64_t{1} << 15;
 
-// Who votes in a row, by slots: voters, voters that are leaving, learners, three bits each, and
+// Where the parts of the word lie.
+GCOORD_HD constexpr std::uint32_t leader_bits(std::uint32_t slots) {
+  return slots == 3 ? 2 : 3;
+}
+
+GCOORD_HD constexpr std::uint32_t standing_shift(std::uint32_t slots) {
+  return kLeaderShift + leader_bits(slots);
+}
+
+GCOORD_HD constexpr std::uint32_t said_shift(std::uint32_t slots) {
+  return slots == 3 ? 15 : standing_shift(slots) + 3 * slots + 1;
+}
+
+GCOORD_HD constexpr std::uint32_t term_shift(std::uint32_t slots) {
+  return said_shift(slots) + 1;
+}
+
+GCOORD_HD constexpr std::uint64_t leader_said(std::uint32_t slots) {
+  return std::uint64_t{1} << said_shift(slots);
+}
+
+static_assert(term_shift(3) == 16 && term_shift(5) == 22 && term_shift(7) == 28);
+
+// Who votes in a row, by slots: voters, voters that are leaving, learners, a bit for each slot, and
 // whether this replica has forgotten what it promised.
-inline constexpr std::uint32_t kStandingSlots = 3;
-inline constexpr std::uint64_t kStandingMembers = (1u << kStandingSlots) - 1;
-inline constexpr std::uint64_t kStandingForgetful = std::uint64_t{1} << (3 * kStandingSlots);
-inline constexpr std::uint64_t kStandingMask = 2 * kStandingForgetful - 1;
+GCOORD_HD constexpr std::uint64_t standing_members(std::uint32_t slots) {
+  return (std::uint64_t{1} << slots) - 1;
+}
 
-static_assert((kStandingMask << kStandingShift & kLeaderSaid) == 0);
+GCOORD_HD constexpr std::uint64_t standing_forgetful(std::uint32_t slots) {
+  return std::uint64_t{1} << (3 * slots);
+}
+
+GCOORD_HD constexpr std::uint64_t standing_mask(std::uint32_t slots) {
+  return 2 * standing_forgetful(slots) - 1;
+}
 
 GCOORD_HD inline std::uint64_t standing_of(const consensus::Hot& hot,
-                                           const consensus::Configuration& configuration) {
+                                           const consensus::Configuration& configuration,
+                                           std::uint32_t slots = kStandingSlots) {
   const bool forgetful = (hot.flags & consensus::kRowForgetful) != 0;
-  return (configuration.voters & kStandingMembers) |
-         (configuration.voters_outgoing & kStandingMembers) << kStandingSlots |
-         (configuration.learners & kStandingMembers) << 2 * kStandingSlots |
-         (forgetful ? kStandingForgetful : 0u);
+  const std::uint64_t members = standing_members(slots);
+  return (configuration.voters & members) | (configuration.voters_outgoing & members) << slots |
+         (configuration.learners & members) << 2 * slots |
+         (forgetful ? standing_forgetful(slots) : 0u);
 }
 
 // Who leads a row, as one replica of it knows.
@@ -64,42 +94,47 @@ struct LeaderWord {
   Term term;
   NodeId leader;  // 0: none known.
   std::uint64_t standing = 0;
+  std::uint32_t slots = kStandingSlots;  // Of the row.
 
   bool leads() const { return role == consensus::Role::Leader; }
 
-  bool forgetful() const { return (standing & kStandingForgetful) != 0; }
+  bool forgetful() const { return (standing & standing_forgetful(slots)) != 0; }
 
   consensus::SlotMask voters() const {
-    return static_cast<consensus::SlotMask>(standing & kStandingMembers);
+    return static_cast<consensus::SlotMask>(standing & standing_members(slots));
   }
 
   consensus::SlotMask voters_outgoing() const {
-    return static_cast<consensus::SlotMask>(standing >> kStandingSlots & kStandingMembers);
+    return static_cast<consensus::SlotMask>(standing >> slots & standing_members(slots));
   }
 
   consensus::SlotMask learners() const {
-    return static_cast<consensus::SlotMask>(standing >> 2 * kStandingSlots & kStandingMembers);
+    return static_cast<consensus::SlotMask>(standing >> 2 * slots & standing_members(slots));
   }
 };
 
 // A leader that no slot has is none that a client could be sent to.
 GCOORD_HD constexpr std::uint64_t encode(const LeaderWord& word) {
-  const std::uint64_t leader = word.leader.value <= kStandingSlots ? word.leader.value : 0;
+  const std::uint64_t leader = word.leader.value <= word.slots ? word.leader.value : 0;
   return static_cast<std::uint64_t>(word.role) | leader << kLeaderShift |
-         (word.standing & kStandingMask) << kStandingShift | kLeaderSaid |
-         word.term.value << kTermShift;
+         (word.standing & standing_mask(word.slots)) << standing_shift(word.slots) |
+         leader_said(word.slots) | word.term.value << term_shift(word.slots);
 }
 
-constexpr LeaderWord decode_leader(std::uint64_t word) {
+constexpr LeaderWord decode_leader(std::uint64_t word, std::uint32_t slots = kStandingSlots) {
+  const std::uint64_t leader = word >> kLeaderShift & ((1u << leader_bits(slots)) - 1);
   return {static_cast<consensus::Role>(word & 3u),
-          Term{word >> kTermShift},
-          NodeId{static_cast<std::uint32_t>(word >> kLeaderShift & 3u)},
-          word >> kStandingShift & kStandingMask};
+          Term{word >> term_shift(slots)},
+          NodeId{static_cast<std::uint32_t>(leader)},
+          word >> standing_shift(slots) & standing_mask(slots),
+          slots};
 }
 
-GCOORD_HD inline std::uint64_t leader_word_of(consensus::ShardRef shard) {
+GCOORD_HD inline std::uint64_t leader_word_of(consensus::ShardRef shard,
+                                              std::uint32_t slots = kStandingSlots) {
   const consensus::Hot& hot = shard.hot();
-  return encode({hot.role, hot.term, hot.leader, standing_of(hot, shard.configuration())});
+  return encode(
+      {hot.role, hot.term, hot.leader, standing_of(hot, shard.configuration(), slots), slots});
 }
 
 // --- The table

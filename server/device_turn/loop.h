@@ -38,7 +38,7 @@ template <typename Service>
 GCOORD_HD_FLAT void run_stripe(const TurnNode<Service>& node,
                                const TurnTiming& timing,
                                std::uint32_t stripe,
-                               StripeWorkspace& desk) {
+                               WorkspaceFor<Service>& desk) {
   const std::uint64_t began_ns = device_now_ns();
   TurnStripe<Service> worker(node, stripe, desk);
   std::uint32_t quiet = 0;
@@ -75,7 +75,7 @@ GCOORD_HD void run_clock(const TurnNode<Service>& node, const TurnTiming& timing
 template <typename Service>
 GCOORD_HD_FLAT void turn_stripe(const TurnNode<Service>& node,
                                 std::uint32_t stripe,
-                                StripeWorkspace& desk) {
+                                WorkspaceFor<Service>& desk) {
   TurnStripe<Service> worker(node, stripe, desk);
   worker.turn();
   worker.close();

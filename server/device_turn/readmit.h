@@ -19,8 +19,9 @@
 namespace gcoord::server {
 
 // Makes one of other nodes none at all, which the step drops and counts.
-GCOORD_HD inline void disbelieve_others(consensus::Configuration& configuration) {
-  if (!is_of_cluster(configuration)) {
+template <typename Service>
+GCOORD_HD void disbelieve_others(consensus::Configuration& configuration) {
+  if (!is_of_cluster(configuration, kVotersOf<Service>)) {
     configuration.voters = 0;
   }
 }
@@ -34,7 +35,7 @@ GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
   if (snapshot != 0) {
     head.configuration_input = consensus::ConfigurationInput::Installed;
     configuration = load_aligned<consensus::Configuration>(r.slot_of(snapshot - 1) + 1);
-    disbelieve_others(configuration);
+    disbelieve_others<Service>(configuration);
   }
 }
 
@@ -55,7 +56,7 @@ GCOORD_HD void take_applied(const RowTurn<Service>& r,
     head.configuration_input = consensus::ConfigurationInput::Applied;
     head.configuration_index = index;
     configuration = Service::configuration_of(r.entry(index));
-    disbelieve_others(configuration);
+    disbelieve_others<Service>(configuration);
   }
 }
 

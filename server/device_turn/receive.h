@@ -26,11 +26,11 @@ namespace gcoord::server {
 template <typename Service>
 GCOORD_HD void spread_reading(const StripeTurn<Service>& t) {
   constexpr std::uint32_t kPlenty = 1u << 30;  // The step asks only whether there is any.
-  StripeWorkspace& desk = t.desk;
-  for (std::uint32_t mask = warp_rank(); mask < kCreditMasks; mask += warp_lanes()) {
+  WorkspaceFor<Service>& desk = t.desk;
+  for (std::uint32_t mask = warp_rank(); mask < kCreditMasks<Service>; mask += warp_lanes()) {
     desk.input[mask] = desk.reading.input;
     desk.input[mask].peer = desk.peer[mask];
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       desk.peer[mask][p] = desk.reading.peer[p];
       desk.peer[mask][p].credit = (mask >> p & 1u) != 0 ? kPlenty : 0;
     }
@@ -55,7 +55,7 @@ GCOORD_HD void take_reading(StripeTurn<Service>& t) {
     return;
   }
   warp_sync();
-  copy_words(&t.desk.reading, &clock.input[version % kTurnInputs], sizeof(TurnInput));
+  copy_words(&t.desk.reading, &clock.input[version % kTurnInputs], sizeof(t.desk.reading));
   warp_sync();
   t.state.version = version;
   spread_reading(t);
@@ -93,11 +93,13 @@ GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netc
          (kind != 0) & (kind <= consensus::kMessageKindLast);
 }
 
-// Messages that an inbox takes from a peer and those before it. The last places are those of the
-// peer that is taken in last, so that nobody's messages wait for ever behind another's.
+// Messages that an inbox takes from a peer and those before it. Each has places that those taken in
+// before it leave free, so that nobody's messages wait for ever behind another's.
+template <typename Service>
 GCOORD_HD constexpr std::uint32_t inbox_room(std::uint32_t p) {
-  constexpr std::uint32_t kKept = 2;
-  return consensus::kInboxMessages - (p + 1 < kTurnPeers ? kKept : 0);
+  constexpr std::uint32_t kKept = kPeersOf<Service> == 2 ? 2 : 1;
+  static_assert(kKept * (kPeersOf<Service> - 1) < consensus::kInboxMessages);
+  return consensus::kInboxMessages - kKept * (kPeersOf<Service> - 1 - p);
 }
 
 // Gives messages to their rows: each member brings the slot of one, where `wanted`, in their order.
@@ -122,7 +124,7 @@ GCOORD_HD std::uint32_t deliver(
   const bool second = snapshot && (rank_among(snapshots) != 0 || t.desk.snapshot[place] != 0);
   const std::uint32_t before = ours ? t.desk.arrived_count[place] : 0;
   const std::uint32_t count = before + rank_among(warp_ballot(ours) & same);
-  const bool full = ours && (second || count >= inbox_room(p));
+  const bool full = ours && (second || count >= inbox_room<Service>(p));
   const std::uint32_t waits = leading_run(~warp_ballot(crowded || full), 32);
   const bool taken = ours && warp_rank() < waits;
   const std::uint32_t mine = warp_ballot(taken) & same;
@@ -154,7 +156,7 @@ GCOORD_HD bool deliver_one(StripeTurn<Service>& t, std::uint32_t p, std::uint32_
   bool taken = false;
   if (place != kNoTurnPlace) {
     const std::uint32_t count = t.desk.arrived_count[place];
-    taken = count < inbox_room(p) && !(snapshot && t.desk.snapshot[place] != 0);
+    taken = count < inbox_room<Service>(p) && !(snapshot && t.desk.snapshot[place] != 0);
     warp_sync();
     if (taken && warp_rank() == 0) {
       t.desk.arrived[place][count] = static_cast<std::uint8_t>(p * kTurnSlots + at);
@@ -383,7 +385,7 @@ GCOORD_HD bool lost_leader(const StripeTurn<Service>& t, std::uint32_t row) {
   const consensus::PackedRow& packed = t.node.table.packed[row];
   bool lost = consensus::is_wide(packed);
   GCOORD_UNROLL
-  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+  for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
     const bool live = t.desk.reading.peer[p].live != 0;
     lost = lost || (!live && packed.leader == t.node.peer[p].value);
   }

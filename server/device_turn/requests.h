@@ -39,7 +39,7 @@ template <typename Service>
 GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request) {
   const std::uint32_t row = row_of_shard(request.shard);
   const std::uint64_t to = request.word[0];
-  if (!t.rows.has(row) || to == 0 || to > kTurnNodes) {
+  if (!t.rows.has(row) || to == 0 || to > kVotersOf<Service>) {
     return;
   }
   const std::uint32_t place = place_for(t, row);

@@ -55,7 +55,7 @@ GCOORD_HD PageStock page_stock(const StripeTurn<Service>& t) {
 template <typename Service>
 struct PageHand {
   const TurnNode<Service>& node;
-  const StripeWorkspace& desk;
+  const WorkspaceFor<Service>& desk;
   std::uint32_t again;  // As StripeTurn has it.
   PageStock stock;
 
@@ -81,7 +81,7 @@ struct PageHand {
     const consensus::Hot& hot = shard.hot();
     bool all = true;
     GCOORD_UNROLL
-    for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    for (std::uint32_t slot = 0; slot < kVotersOf<Service>; ++slot) {
       if (slot == hot.self_slot) {
         continue;
       }
@@ -157,8 +157,8 @@ GCOORD_HD_APART bool leave_page(const PageHand<Service> hand,
     return false;  // It has a turn soon, or owes something.
   }
   consensus::RowCopy copy;
-  const consensus::ShardRef shard = consensus::ref_of(copy, shard_of_row(row), kTurnNodes);
-  const std::uint32_t wide_place = consensus::load_row(node.table, row, shard);
+  const consensus::ShardRef shard = consensus::ref_of(copy, shard_of_row(row), kVotersOf<Service>);
+  const std::uint32_t wide_place = consensus::load_row<kMoreOf<Service>>(node.table, row, shard);
   const LogIndex applied = node.applied[row];
   if (!hand.is_at_rest(shard, applied) || hand.is_still_read(row, page, applied)) {
     return false;

@@ -57,15 +57,17 @@ struct StagedMessages {
   }
 };
 
-GCOORD_HD inline consensus::MessageTiles tiles_of(StripeScratch& scratch) {
-  return {reinterpret_cast<std::byte*>(scratch.message), kTurnPlaces, kTurnMessages};
+template <std::uint32_t kVoters>
+GCOORD_HD consensus::MessageTiles tiles_of(StripeScratchOf<kVoters>& scratch) {
+  return {reinterpret_cast<std::byte*>(scratch.message), kTurnPlaces, turn_messages(kVoters)};
 }
 
 // Where the only row of a turn speaks: where its messages are sent from.
 template <typename Service>
 GCOORD_HD consensus::MessageSink sink_alone(const StripeTurn<Service>& t) {
-  static_assert(kTurnMessages <= kTurnSlots);
-  return {t.desk.outgoing[0].bytes, consensus::kMessageChunks, 1, kTurnMessages};
+  constexpr std::uint32_t kMessages = turn_messages(kVotersOf<Service>);
+  static_assert(kMessages <= kTurnSlots);
+  return {t.desk.outgoing[0].bytes, consensus::kMessageChunks, 1, kMessages};
 }
 
 // Where the row in a place speaks.
@@ -107,7 +109,7 @@ GCOORD_HD LogIndex hashed_by_all(const RowTurn<Service>& r, consensus::ShardRef 
   const consensus::Hot& hot = shard.hot();
   LogIndex to = r.desk.hashed_to[r.place];
   GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+  for (std::uint32_t slot = 0; slot < kVotersOf<Service>; ++slot) {
     const std::uint32_t peer = slot < hot.self_slot ? slot : slot - 1;
     if (hot.role == consensus::Role::Leader && slot != hot.self_slot &&
         r.desk.reading.peer[peer].live != 0) {
@@ -205,7 +207,8 @@ GCOORD_HD consensus::StepArrays arrays_of(const RowTurn<Service>& r,
 
 // --- The row that is kept
 
-GCOORD_HD inline consensus::ShardRef kept_ref(KeptRow& kept) {
+template <std::uint32_t kVoters>
+GCOORD_HD consensus::ShardRef kept_ref(KeptRow<kVoters>& kept) {
   const consensus::RowParts parts{kept.hot,
                                   kept.log,
                                   kept.runs,
@@ -213,12 +216,12 @@ GCOORD_HD inline consensus::ShardRef kept_ref(KeptRow& kept) {
                                   kept.election,
                                   kept.configuration,
                                   kept.progress};
-  return consensus::ref_of(parts, shard_of_row(kept.row), kTurnNodes);
+  return consensus::ref_of(parts, shard_of_row(kept.row), kVoters);
 }
 
 // Copies what a plain row means, field by field; `all`, or what a plain step moves only; with its
 // progress, or without.
-template <bool all, bool progress = true>
+template <std::uint32_t kVoters, bool all, bool progress = true>
 GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to) {
   if constexpr (all) {
     to.hot() = from.hot();
@@ -233,7 +236,7 @@ GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to)
   to.storage() = from.storage();
   if constexpr (progress) {
     GCOORD_UNROLL
-    for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    for (std::uint32_t slot = 0; slot < kVoters; ++slot) {
       to.progress(slot) = from.progress(slot);
     }
   }
@@ -260,7 +263,7 @@ GCOORD_HD bool store_turned(const TurnNode<Service>& node,
                             std::uint32_t row,
                             std::uint32_t wide_place,
                             consensus::ShardRef shard) {
-  if (!consensus::store_row(node.table, row, wide_place, shard)) {
+  if (!consensus::store_row<kMoreOf<Service>>(node.table, row, wide_place, shard)) {
     return false;
   }
   count_places(node, row, wide_place != consensus::kNotWide);
@@ -269,7 +272,7 @@ GCOORD_HD bool store_turned(const TurnNode<Service>& node,
 
 // Puts the kept row back into the table. One member.
 template <typename Service>
-GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeWorkspace& desk) {
+GCOORD_HD_APART void put_back(const TurnNode<Service>& node, WorkspaceFor<Service>& desk) {
   const consensus::ShardRef kept = kept_ref(desk.kept);
   if (!store_turned(node, desk.kept.row, consensus::kNotWide, kept)) {
     relaxed_add(desk.tally.exhausted, 1);
@@ -285,7 +288,7 @@ GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r,
                                consensus::ShardRef shard,
                                const consensus::StepInput& input) {
   if (r.desk.kept.row == r.row) {
-    copy_plain<true>(kept_ref(r.desk.kept), shard);
+    copy_plain<kVotersOf<Service>, true>(kept_ref(r.desk.kept), shard);
     return true;
   }
   const consensus::PackedRow packed = consensus::load_packed(r.node.table.packed[r.row]);
@@ -293,18 +296,19 @@ GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r,
     return false;
   }
   consensus::unpack(packed, r.node.table.deadline[r.row], shard);
-  return consensus::is_plain(shard, input);
+  consensus::load_more<kMoreOf<Service>>(r.node.table, r.row, shard);
+  return consensus::is_plain<kVotersOf<Service>>(shard, input);
 }
 
 // Keeps it. The column of deadlines is scanned, and so is always right.
 template <typename Service>
 GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
   if (r.desk.kept.row == r.row) {
-    copy_plain<false>(shard, kept_ref(r.desk.kept));
+    copy_plain<kVotersOf<Service>, false>(shard, kept_ref(r.desk.kept));
   } else {
     r.desk.kept.row = r.row;
     r.desk.kept.page = r.page;
-    copy_plain<true>(shard, kept_ref(r.desk.kept));
+    copy_plain<kVotersOf<Service>, true>(shard, kept_ref(r.desk.kept));
   }
   r.node.table.deadline[r.row] = shard.hot().deadline;
 }
@@ -331,11 +335,12 @@ GCOORD_HD_FLAT bool step_within_plain(const RowTurn<Service>& r,
   const StagedMessages<Service, RowPage::Has> messages{r, log, log.last + page_room(r.node, log)};
   const consensus::StepArrays arrays = arrays_of(r, shard.configuration());
   consensus::OutboxHead out;
-  const bool stayed = shard.hot().role == consensus::Role::Leader
-                          ? consensus::step_plain<consensus::Role::Leader, true>(
-                                shard, in, messages, out, arrays, input)
-                          : consensus::step_plain<consensus::Role::Follower, true>(
-                                shard, in, messages, out, arrays, input);
+  const bool stayed =
+      shard.hot().role == consensus::Role::Leader
+          ? consensus::step_plain<consensus::Role::Leader, true, kVotersOf<Service>>(
+                shard, in, messages, out, arrays, input)
+          : consensus::step_plain<consensus::Role::Follower, true, kVotersOf<Service>>(
+                shard, in, messages, out, arrays, input);
   if (!stayed) {
     return false;
   }
@@ -360,11 +365,12 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Storage storage;
   consensus::Election election;
   consensus::Configuration configuration;
-  consensus::Progress progress[kTurnNodes];
+  consensus::Progress progress[kVotersOf<Service>];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kTurnNodes);
+  const consensus::ShardRef shard =
+      consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
   consensus::StepInput input = r.desk.input[credit];
-  input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
+  input.peer_count = kPeersOf<Service>;  // As a constant, which a loop over them needs.
   if (!load_plain(r, shard, input) || !step_within_plain(r, shard, input, offers)) {
     return false;
   }
@@ -393,18 +399,20 @@ template <typename Service>
 GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
                                 std::uint32_t credit,
                                 std::uint32_t offers) {
-  TurnRowArrays& arrays = in_shared(r.desk.arrays[r.place]);
+  TurnRowArrays<kVotersOf<Service>>& arrays = in_shared(r.desk.arrays[r.place]);
   consensus::Hot hot;
   consensus::Log log;
   consensus::Storage storage;
   consensus::Election election;
   const consensus::RowParts parts{
       hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kTurnNodes);
-  const std::uint32_t wide_place = consensus::load_row(r.node.table, r.row, shard);
+  const consensus::ShardRef shard =
+      consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
+  const std::uint32_t wide_place =
+      consensus::load_row<kMoreOf<Service>>(r.node.table, r.row, shard);
   const consensus::Role before = hot.role;
   const LogIndex applied_before = log.applied;
-  const std::uint64_t word_before = leader_word_of(shard);
+  const std::uint64_t word_before = leader_word_of(shard, kVotersOf<Service>);
   const bool has_page = r.page != kNoLogPage;
   const std::uint32_t room = has_page ? page_room(r.node, log) : 0;
   const consensus::StepInput& input = in_shared(r.desk.input[credit]);
@@ -469,7 +477,10 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
     const std::uint32_t offered = t.desk.offered;
     const bool takes = leads && r.page != kNoLogPage;
     offers = !takes ? 0 : offered != 0 ? offered - 1 : offers_to(r);
-    left = t.place_count != 1 || !turn_plain(r, credit, offers);
+    left = true;
+    if constexpr (kHasFastPath<Service>) {
+      left = t.place_count != 1 || !turn_plain(r, credit, offers);
+    }
   }
   if (warp_ballot(left) == 0) {
     return;
@@ -486,20 +497,21 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
 // (consensus/step/readmission.h).
 enum class RowMemory : std::uint8_t { Whole, Forgotten };
 
-// The row as an empty replica of three voters, which every node of a cluster starts with.
+// The row as an empty replica whose voters are all nodes, which every node of a cluster starts
+// with.
 template <typename Service>
 GCOORD_HD void start_row(const TurnNode<Service>& node,
                          std::uint32_t row,
                          RowMemory memory = RowMemory::Whole) {
   consensus::RecoveredShard recovered;
   recovered.forgetful = memory == RowMemory::Forgotten;
-  recovered.configuration.voters = (1u << kTurnNodes) - 1;
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+  recovered.configuration.voters = (1u << kVotersOf<Service>)-1;
+  for (std::uint32_t slot = 0; slot < kVotersOf<Service>; ++slot) {
     recovered.configuration.node[slot] = NodeId{slot + 1};
     recovered.configuration.weight[slot] = 1;
   }
   consensus::RowCopy copy;
-  const consensus::ShardRef shard = consensus::ref_of(copy, shard_of_row(row), kTurnNodes);
+  const consensus::ShardRef shard = consensus::ref_of(copy, shard_of_row(row), kVotersOf<Service>);
   consensus::recover(shard, recovered, node.self);
   GCOORD_ASSERT(store_turned(node, row, consensus::kNotWide, shard));
 }

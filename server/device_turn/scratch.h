@@ -19,15 +19,18 @@
 
 namespace gcoord::server {
 
-// The parts of a row that are indexed at run time. 27 words of eight bytes: an odd number, so that
-// the lanes of a warp find theirs in different banks.
+// The parts of a row that are indexed at run time. An odd number of words of eight bytes, 27 where
+// there are three voters, so that the lanes of a warp find theirs in different banks.
+template <std::uint32_t kVoters>
 struct TurnRowArrays {
   consensus::LogRuns runs;
   consensus::Configuration configuration;
-  consensus::Progress progress[kTurnNodes];
+  consensus::Progress progress[kVoters];
 };
 
-static_assert(sizeof(TurnRowArrays) == 27 * sizeof(std::uint64_t));
+static_assert(sizeof(TurnRowArrays<3>) == 27 * sizeof(std::uint64_t));
+static_assert(sizeof(TurnRowArrays<5>) / sizeof(std::uint64_t) % 2 == 1);
+static_assert(sizeof(TurnRowArrays<7>) / sizeof(std::uint64_t) % 2 == 1);
 
 inline constexpr std::uint32_t kNoTurnPlace = ~0u;
 
@@ -35,7 +38,8 @@ inline constexpr std::uint32_t kNoTurnPlace = ~0u;
 inline constexpr std::uint32_t kScanGroups = 32;
 
 // Which peers take messages: a bit each.
-inline constexpr std::uint32_t kCreditMasks = 1u << kTurnPeers;
+template <typename Service>
+inline constexpr std::uint32_t kCreditMasks = 1u << kPeersOf<Service>;
 
 // What members add up in one turn; folded into StripeCounts at its end.
 struct TurnTally {
@@ -53,6 +57,7 @@ struct TurnTally {
 // The only row of the last turn, unpacked, if it was plain: a shard in a hurry is alone in its
 // stripe's turns, and packing and unpacking would be half of them. Newer than the table, but for
 // the deadline; put back before the row is looked for there.
+template <std::uint32_t kVoters>
 struct KeptRow {
   consensus::Hot hot;
   consensus::Log log;
@@ -60,16 +65,17 @@ struct KeptRow {
   consensus::Storage storage;
   consensus::Election election;
   consensus::Configuration configuration;
-  consensus::Progress progress[kTurnNodes];
+  consensus::Progress progress[kVoters];
   std::uint32_t row;   // kNoTurnPlace: none.
   std::uint32_t page;  // Its log page, which stays while the row is kept (LogPages::of_row).
 };
 
 // Where what follows a message of the only row of a turn is laid out in StripeWorkspace::outgoing:
 // behind all its messages.
-inline constexpr std::uint32_t kBehindAlone = 8;
-static_assert(kBehindAlone >= kTurnMessages);
-static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
+template <typename Service>
+inline constexpr std::uint32_t kBehindAlone = kVotersOf<Service> == 3 ? 8 : 16;
+static_assert(8 >= turn_messages(3) && 16 >= turn_messages(kTurnNodesMax));
+static_assert(16 + kTurnEntriesMax <= kTurnSlots);
 
 // Entries that lie behind the messages of the only row already (RowTurn::lay), as an Append from
 // the first of them has them.
@@ -84,19 +90,22 @@ struct HostOrder {
   std::uint8_t read = 0;         // 1 + the request that asks for a read (reads.h); 0: none.
 };
 
-struct StripeWorkspace {
-  TurnRowArrays arrays[kTurnPlaces];
-  KeptRow kept;
-  TurnInput reading;
-  consensus::StepInput input[kCreditMasks];
-  consensus::PeerLiveness peer[kCreditMasks][kTurnPeers];
-  netcore::Slot slots[kTurnPeers][kTurnSlots];
+template <std::uint32_t kVoters>
+struct StripeWorkspaceOf {
+  static constexpr std::uint32_t kPeers = kVoters - 1;
+
+  TurnRowArrays<kVoters> arrays[kTurnPlaces];
+  KeptRow<kVoters> kept;
+  TurnInputOf<kPeers> reading;
+  consensus::StepInput input[1u << kPeers];
+  consensus::PeerLiveness peer[1u << kPeers][kPeers];
+  netcore::Slot slots[kPeers][kTurnSlots];
   netcore::Slot outgoing[kTurnSlots];                            // On their way to a lane.
   netcore::Packet asked[kTurnRequests * netcore::kSlotPackets];  // Came in the clients' ring.
   netcore::Slot request[kTurnRequests];
   netcore::Slot reply[kFewReplies];  // The first of them; the others lie in the scratch.
   std::uint8_t behind[kTurnSlots];   // Slots that follow the header in each slot.
-  std::uint8_t waits[kTurnPeers];    // Whether held slots begin with a message that is there whole.
+  std::uint8_t waits[kPeers];        // Whether held slots begin with a message that is there whole.
   Tick deadline[kTurnPlaces];
   LogIndex stored[kTurnPlaces][consensus::kInboxMessages];  // What the steps keep of Appends.
   std::uint32_t row[kTurnPlaces];
@@ -127,19 +136,47 @@ struct StripeWorkspace {
   LaidEntries laid;
 };
 
+using StripeWorkspace = StripeWorkspaceOf<kTurnNodes>;
+
+template <typename Service>
+using WorkspaceFor = StripeWorkspaceOf<kVotersOf<Service>>;
+
+template <typename Service>
+using ScratchFor = StripeScratchOf<kVotersOf<Service>>;
+
+// What a multiprocessor of compute capability 9.0 gives one block.
+inline constexpr std::size_t kBlockSharedBytes = std::size_t{227} * 1024;
+
+// Stripes of one block at most of a node of so many voters: with more peers a group's memory is
+// larger, and fewer of them share what a block has.
+template <std::uint32_t kVoters>
+constexpr std::uint32_t block_stripes_of() {
+  constexpr std::size_t kFit = kBlockSharedBytes / sizeof(StripeWorkspaceOf<kVoters>);
+  static_assert(kFit != 0);
+  return kFit < kBlockStripesMax ? kFit : kBlockStripesMax;
+}
+
+static_assert(block_stripes_of<3>() == kBlockStripesMax);
+
+constexpr std::uint32_t block_stripes_max(std::uint32_t voters) {
+  return voters == 3   ? block_stripes_of<3>()
+         : voters == 5 ? block_stripes_of<5>()
+                       : block_stripes_of<7>();
+}
+
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
 template <typename Service>
 struct StripeTurn {
   const TurnNode<Service>& node;
-  StripeWorkspace& desk;
-  StripeScratch& scratch;
+  WorkspaceFor<Service>& desk;
+  ScratchFor<Service>& scratch;
   std::uint32_t stripe;
   RowRange rows;
-  StripeState state;
+  StripeStateOf<kPeersOf<Service>> state;
   std::uint32_t due_ring = 0;  // Places of the ring of rows that want a turn.
   std::uint32_t place_count = 0;
   std::uint32_t again = ~0u;  // The row that was alone in the last turn and wants another one.
-  std::uint32_t held_first[kTurnPeers]{};  // Where the held slots of the last turn begin.
+  std::uint32_t held_first[kPeersOf<Service>]{};  // Where the held slots of the last turn begin.
 
   GCOORD_HD Tick tick() const { return desk.reading.input.tick; }
 };
@@ -187,7 +224,8 @@ GCOORD_HD std::uint32_t place_of(const StripeTurn<Service>& t, std::uint32_t row
 }
 
 // By the one member that opens the place.
-GCOORD_HD inline void open_place(StripeWorkspace& desk, std::uint32_t place, std::uint32_t row) {
+template <typename Workspace>
+GCOORD_HD void open_place(Workspace& desk, std::uint32_t place, std::uint32_t row) {
   desk.row[place] = row;
   desk.arrived_count[place] = 0;
   desk.snapshot[place] = 0;
@@ -277,7 +315,8 @@ GCOORD_HD std::uint32_t reserve_replies(const Turn& t, std::uint32_t count) {
 
 // Divides what a client leaves room for. No-ops have their part only where enough is left beside it
 // for whatever else a row may tell at once.
-GCOORD_HD inline void divide_room(StripeWorkspace& desk, std::uint32_t room) {
+template <typename Workspace>
+GCOORD_HD void divide_room(Workspace& desk, std::uint32_t room) {
   const bool both = room >= kTurnReplies / 2;
   const std::uint32_t rest = both ? room - kNoopSlots : room;
   desk.noop_room = both ? kTurnPlaces : 0;
@@ -317,7 +356,8 @@ GCOORD_HD void refuse_unsound(const Turn& t, const TurnRequest& request, std::ui
   put_refusal(t, reply);
 }
 
-GCOORD_HD inline TurnRequest request_at(const StripeWorkspace& desk, std::uint32_t at) {
+template <typename Workspace>
+GCOORD_HD TurnRequest request_at(const Workspace& desk, std::uint32_t at) {
   return load_aligned<TurnRequest>(&desk.request[at]);
 }
 

@@ -21,13 +21,15 @@ namespace gcoord::server {
 
 // One slot to be sent, in 16 bits: place, number of its message, and which of its slots.
 inline constexpr std::uint32_t kCodeMessageShift = 5;
-inline constexpr std::uint32_t kCodePartShift = 8;
+inline constexpr std::uint32_t kCodePartShift = 9;
 static_assert(kTurnPlaces == 1u << kCodeMessageShift);
-static_assert(kTurnMessages <= 1u << (kCodePartShift - kCodeMessageShift));
+static_assert(turn_messages(kTurnNodesMax) <= 1u << (kCodePartShift - kCodeMessageShift));
+static_assert(1 + kTurnEntriesMax < 1u << (16 - kCodePartShift));
 
-GCOORD_HD inline consensus::MessageSlot message_in(StripeScratch& scratch,
-                                                   std::uint32_t place,
-                                                   std::uint32_t k) {
+template <std::uint32_t kVoters>
+GCOORD_HD consensus::MessageSlot message_in(StripeScratchOf<kVoters>& scratch,
+                                            std::uint32_t place,
+                                            std::uint32_t k) {
   const consensus::MessageSink sink = tiles_of(scratch).sink(place);
   return {sink.chunk(k, 0), sink.chunk_stride};
 }
@@ -118,7 +120,8 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
                                                std::uint32_t code,
                                                std::uint32_t c) {
   const std::uint32_t place = code % kTurnPlaces;
-  const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
+  const std::uint32_t k =
+      code >> kCodeMessageShift & ((1u << (kCodePartShift - kCodeMessageShift)) - 1);
   const std::uint32_t part = code >> kCodePartShift;
   const consensus::MessageSlot message = message_in(t.scratch, place, k);
   if (part == 0) {
@@ -186,7 +189,8 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
 
 // Whether what follows this header of a message of the only row of a turn is laid out already
 // (RowTurn::lay, lay_out_alone).
-GCOORD_HD inline bool is_laid(const StripeWorkspace& desk, const netcore::Slot& header) {
+template <typename Workspace>
+GCOORD_HD bool is_laid(const Workspace& desk, const netcore::Slot& header) {
   const std::uint64_t names = consensus::load_chunk(&header).word[0];
   const LogIndex before{consensus::load_chunk(header.bytes + 16).word[1]};
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
@@ -199,8 +203,8 @@ GCOORD_HD inline bool is_laid(const StripeWorkspace& desk, const netcore::Slot& 
 // lies there already.
 template <typename Service>
 GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
-                                   StripeWorkspace& desk,
-                                   const StripeScratch& scratch,
+                                   WorkspaceFor<Service>& desk,
+                                   const ScratchFor<Service>& scratch,
                                    std::uint32_t k,
                                    std::uint32_t count) {
   const consensus::MessageSlot message{desk.outgoing[k].bytes, 1};
@@ -212,7 +216,7 @@ GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
     const std::uint32_t c = at % consensus::kMessageChunks;
     const consensus::MessageChunk chunk = chunk_behind(behind, message, part, c);
     consensus::store_chunk(
-        desk.outgoing[kBehindAlone + part - 1].bytes + c * sizeof(consensus::MessageChunk),
+        desk.outgoing[kBehindAlone<Service> + part - 1].bytes + c * sizeof(consensus::MessageChunk),
         chunk.word[0],
         chunk.word[1]);
   }
@@ -225,23 +229,25 @@ GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
 
 // What a turn of one row says, which the step put into desk.outgoing: no list.
 template <typename Service>
-GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (&to)[kTurnPeers]) {
+GCOORD_HD void send_messages_alone(StripeTurn<Service>& t,
+                                   netcore::LaneSender (&to)[kPeersOf<Service>]) {
   const std::uint32_t messages = t.desk.message_count[0];
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < messages; ++k) {
     const netcore::Slot& header = t.desk.outgoing[k];
     const consensus::MessageChunk first = consensus::load_chunk(&header);
     const std::uint32_t behind = slots_behind(t, first.word[0]);
-    GCOORD_ASSERT(kBehindAlone + behind <= kTurnSlots);
+    GCOORD_ASSERT(kBehindAlone<Service> + behind <= kTurnSlots);
     if (behind != 0 && !is_laid(t.desk, header)) {
       lay_out_alone(t.node, t.desk, t.scratch, k, behind);
     }
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       if (static_cast<std::uint32_t>(first.word[1] >> 32) == t.node.peer[p].value) {
         const std::uint32_t left = publish_slots<kFewSlots>(
             to[p], 1 + behind, [&t, &header](std::uint32_t part, std::uint32_t word) {
-              return word_in(part == 0 ? &header : &t.desk.outgoing[kBehindAlone + part - 1], word);
+              return word_in(
+                  part == 0 ? &header : &t.desk.outgoing[kBehindAlone<Service> + part - 1], word);
             });
         (t.desk.reading.peer[p].live != 0 ? t.state.counts.unsent : t.state.counts.lost) += left;
       }
@@ -258,12 +264,12 @@ GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t,
                                  netcore::LaneSender& to) {
   const netcore::Slot& header = t.desk.outgoing[k];
   const std::uint32_t slots = 1 + slots_behind(t, consensus::load_chunk(&header).word[0]);
-  GCOORD_ASSERT(kBehindAlone + slots <= 1 + kTurnSlots);
+  GCOORD_ASSERT(kBehindAlone<Service> + slots <= 1 + kTurnSlots);
   if ((slots != 1) & !is_laid(t.desk, header)) {
     lay_out_alone(t.node, t.desk, t.scratch, k, slots - 1);
   }
   const auto words = [&t, &header](std::uint32_t part, std::uint32_t word) {
-    return word_in(part == 0 ? &header : &t.desk.outgoing[kBehindAlone + part - 1], word);
+    return word_in(part == 0 ? &header : &t.desk.outgoing[kBehindAlone<Service> + part - 1], word);
   };
   const std::uint32_t few = kFewSlots < warp_lanes() ? kFewSlots : warp_lanes();
   std::uint32_t sent = 0;
@@ -282,20 +288,28 @@ GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t,
 
 // What the kept row says, one message to each peer at most, which the step put into desk.outgoing.
 template <typename Service>
-GCOORD_HD_FLAT void send_kept(StripeTurn<Service>& t, netcore::LaneSender (&to)[kTurnPeers]) {
+GCOORD_HD_FLAT void send_kept(StripeTurn<Service>& t,
+                              netcore::LaneSender (&to)[kPeersOf<Service>]) {
   const std::uint32_t messages = t.desk.message_count[0];
-  GCOORD_ASSERT(messages <= kTurnPeers);
-  std::uint32_t meant[kTurnPeers];
+  GCOORD_ASSERT(messages <= kPeersOf<Service>);
+  std::uint32_t meant[kPeersOf<Service>];
   GCOORD_UNROLL
-  for (std::uint32_t k = 0; k < kTurnPeers; ++k) {
+  for (std::uint32_t k = 0; k < kPeersOf<Service>; ++k) {
     const std::uint64_t ends = consensus::load_chunk(&t.desk.outgoing[k]).word[1];
     meant[k] = k < messages ? static_cast<std::uint32_t>(ends >> 32) : 0;
   }
   GCOORD_UNROLL
-  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+  for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
     const std::uint32_t peer = t.node.peer[p].value;
-    if ((meant[0] == peer) | (meant[1] == peer)) {
-      send_kept_to(t, p, meant[0] == peer ? 0 : 1, to[p]);
+    std::uint32_t which = kPeersOf<Service> - 1;
+    bool speaks = false;
+    GCOORD_UNROLL
+    for (std::uint32_t k = kPeersOf<Service>; k-- > 0;) {
+      which = meant[k] == peer ? k : which;
+      speaks = speaks | (meant[k] == peer);
+    }
+    if (speaks) {
+      send_kept_to(t, p, which, to[p]);
     }
   }
   warp_sync();

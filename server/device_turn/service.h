@@ -25,6 +25,8 @@
 //                                          back, see below
 //   static constexpr kHashed               where somebody keeps trees of the logs, entries stay
 //                                          until they are in them (device_turn_trees.h)
+//   static constexpr kVoters               the voters of its rows; where it says nothing, three
+//                                          (voters.h)
 //
 // A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
 //

@@ -86,10 +86,13 @@ GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
 }
 
 // The messages that were found so, one of each peer from which slots came. One member.
-GCOORD_HD_FLAT void open_inbox(StripeWorkspace& desk, const std::uint32_t (&slots)[kTurnPeers]) {
+template <std::uint32_t kVoters>
+GCOORD_HD_FLAT void open_inbox(StripeWorkspaceOf<kVoters>& desk,
+                               const std::uint32_t (&slots)[kVoters - 1]) {
+  static_assert(kVoters - 1 <= consensus::kInboxMessages);
   std::uint32_t count = 0;
   GCOORD_UNROLL
-  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+  for (std::uint32_t p = 0; p + 1 < kVoters; ++p) {
     if (slots[p] != 0) {
       desk.arrived[0][count] = static_cast<std::uint8_t>(p * kTurnSlots);
       ++count;
@@ -124,7 +127,7 @@ GCOORD_HD_FLAT void fill_inbox_kept(const RowTurn<Service>& r,
     head.proposal_count = proposals_to(r, log, offers);
   }
   GCOORD_UNROLL
-  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+  for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
     r.stored()[p] = LogIndex{};
   }
 }
@@ -186,21 +189,23 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r) {
   consensus::Configuration configuration;
   auto& progress = kLeads ? r.desk.arrays[0].progress : r.desk.kept.progress;
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kTurnNodes);
-  consensus::StepInput input = r.desk.input[kCreditMasks - 1];
-  input.peer_count = kTurnPeers;
-  input.peer = r.desk.peer[kCreditMasks - 1];
-  copy_plain<true, false>(kept_ref(r.desk.kept), shard);
+  const consensus::ShardRef shard =
+      consensus::ref_of(parts, shard_of_row(r.row), kVotersOf<Service>);
+  consensus::StepInput input = r.desk.input[kCreditMasks<Service> - 1];
+  input.peer_count = kPeersOf<Service>;
+  input.peer = r.desk.peer[kCreditMasks<Service> - 1];
+  copy_plain<kVotersOf<Service>, true, false>(kept_ref(r.desk.kept), shard);
   consensus::InboxHead in;
   fill_inbox_kept<role>(r, log, applied, offers, in);
   const StagedMessages<Service, RowPage::Has> messages{r, log, log.last + page_room(r.node, log)};
   consensus::OutboxHead out;
-  if (!consensus::step_steady<role>(shard, in, messages, out, arrays_of(r, configuration), input)) {
+  if (!consensus::step_steady<role, kVotersOf<Service>>(
+          shard, in, messages, out, arrays_of(r, configuration), input)) {
     return false;
   }
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   carry_out_kept<role>(r, shard, in, out);
-  copy_plain<false, false>(shard, kept_ref(r.desk.kept));
+  copy_plain<kVotersOf<Service>, false, false>(shard, kept_ref(r.desk.kept));
   r.node.table.deadline[r.row] = hot.deadline;
   return true;
 }

@@ -27,7 +27,7 @@ template <typename Service>
 GCOORD_HD bool all_peers_live(const StripeTurn<Service>& t) {
   bool all = true;
   GCOORD_UNROLL
-  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+  for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
     all = all & (t.desk.reading.peer[p].live != 0);
   }
   return all;

@@ -31,7 +31,9 @@ namespace gcoord::server {
 template <typename Service>
 class TurnStripe : private StripeIntake<Service> {
  public:
-  GCOORD_HD TurnStripe(const TurnNode<Service>& node, std::uint32_t stripe, StripeWorkspace& desk)
+  GCOORD_HD TurnStripe(const TurnNode<Service>& node,
+                       std::uint32_t stripe,
+                       WorkspaceFor<Service>& desk)
       : StripeIntake<Service>(node, stripe, desk) {}
 
   // One turn. Whether any row was stepped. The groups of a block run its parts together; where all
@@ -195,10 +197,14 @@ class TurnStripe : private StripeIntake<Service> {
   // Whether the only row of this turn had its step (device_turn_alone.h); `leads`: the row that is
   // kept does. What a client asks of a follower is refused by the general turn.
   GCOORD_HD_FLAT bool step_alone(bool leads) {
-    const bool kept = t_.desk.kept.row == t_.desk.row[0];
-    const bool meant = leads | (t_.desk.proposal_count[0] == 0);
-    warp_sync();  // Before a member writes which row is kept.
-    return kept & meant & !is_hashed(t_.node) && turn_kept(t_, leads);
+    if constexpr (!kHasFastPath<Service>) {
+      return false;
+    } else {
+      const bool kept = t_.desk.kept.row == t_.desk.row[0];
+      const bool meant = leads | (t_.desk.proposal_count[0] == 0);
+      warp_sync();  // Before a member writes which row is kept.
+      return kept & meant & !is_hashed(t_.node) && turn_kept(t_, leads);
+    }
   }
 
   // A row may speak to a peer if all that the rows up to its place could say finds room there.
@@ -209,9 +215,9 @@ class TurnStripe : private StripeIntake<Service> {
     if (is_hashed(t_.node)) {
       ask_trees();
     }
-    std::uint32_t credit[kTurnPeers];
+    std::uint32_t credit[kPeersOf<Service>];
     GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
       const std::uint32_t wanted = t_.place_count * row_slots<Entry>(t_.node.shape);
       credit[p] = t_.state.broken[p] != 0 ? 0 : to_[p].credit_up_to(wanted);
     }
@@ -291,7 +297,7 @@ class TurnStripe : private StripeIntake<Service> {
       send_messages_alone(t_, to_);
     } else {
       GCOORD_UNROLL
-      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      for (std::uint32_t p = 0; p < kPeersOf<Service>; ++p) {
         send_messages(t_, p, to_[p]);
       }
     }

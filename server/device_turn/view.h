@@ -26,21 +26,21 @@
 #include "server/device_turn/pages.h"
 #include "server/device_turn/service.h"
 #include "server/device_turn/trees.h"
+#include "server/device_turn/voters.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace gcoord::server {
 
-// Three replicas are what a packed row holds (packed_row.h).
-inline constexpr std::uint32_t kTurnNodes = 3;
-inline constexpr std::uint32_t kTurnPeers = kTurnNodes - 1;
-
-// Whether a configuration is one of this cluster's nodes, each in the slot of its number, as every
-// row writes it. Nothing else that a peer says of who votes is taken over or stored.
-GCOORD_HD inline bool is_of_cluster(const consensus::Configuration& configuration) {
-  bool named = consensus::well_formed(configuration, kTurnNodes);
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+// Whether a configuration is one of this cluster's nodes, `voters` of them, each in the slot of its
+// number, as every row writes it. Nothing else that a peer says of who votes is taken over or
+// stored.
+GCOORD_HD inline bool is_of_cluster(const consensus::Configuration& configuration,
+                                    std::uint32_t voters = kTurnNodes) {
+  bool named = consensus::well_formed(configuration, voters);
+  for (std::uint32_t slot = 0; slot < voters; ++slot) {
     const NodeId node = configuration.node[slot];
     named = named && (node.value == 0 || node.value == slot + 1);
   }
@@ -57,7 +57,11 @@ inline constexpr std::uint32_t kTurnSlots = 32;
 inline constexpr std::uint32_t kTurnEntriesMax = 16;
 
 // Messages that one step can emit: a request and a reply to each peer, and a reply to a guest.
-inline constexpr std::uint32_t kTurnMessages = 2 * kTurnPeers + 1;
+GCOORD_HD constexpr std::uint32_t turn_messages(std::uint32_t voters) {
+  return 2 * (voters - 1) + 1;
+}
+
+inline constexpr std::uint32_t kTurnMessages = turn_messages(kTurnNodes);
 
 // Client requests that one row takes in one turn, and replies that one group gives in it.
 inline constexpr std::uint32_t kTurnProposals = 8;
@@ -86,6 +90,7 @@ struct TurnShape {
   std::uint32_t entries_max = 16;  // Of one Append; at most kTurnEntriesMax.
   // Places of the first pool of exceptional rows (packed_table.h); a node's own choice.
   std::uint32_t wide_count = 64;
+  std::uint32_t voters = kTurnNodes;  // Of every row: all nodes. Of has_turn_of().
 };
 
 // A node whose turn is on a device holds all slices, so the row map is the identity there
@@ -131,17 +136,22 @@ GCOORD_HD constexpr std::uint32_t stripe_of(const TurnShape& shape, ShardId shar
 
 // --- What the groups of a node tell each other
 
-// What is the same for all rows of a node between two readings of the clock.
-struct TurnInput {
+// What is the same for all rows of a node between two readings of the clock. Peers come last, so
+// that one of few begins as one of many does.
+template <std::uint32_t kPeers>
+struct TurnInputOf {
   consensus::StepInput input;  // `peer` is set by whoever reads it.
-  consensus::PeerLiveness peer[kTurnPeers];
-  std::uint64_t wakes = 0;  // Rises when every row is to be stepped: a peer came or went.
-  std::uint64_t leave = 0;  // Not 0: the node stops.
-  std::uint64_t order = 0;  // The host's word to the service; its meaning is the service's.
+  std::uint64_t wakes = 0;     // Rises when every row is to be stepped: a peer came or went.
+  std::uint64_t leave = 0;     // Not 0: the node stops.
+  std::uint64_t order = 0;     // The host's word to the service; its meaning is the service's.
   // When its tick is over, by the clock of the device: a lease that counts by this reading says
   // nothing from then on. ~0: see TurnTiming::reads_before_readings.
   std::uint64_t tick_end_ns = 0;
+  consensus::PeerLiveness peer[kPeers];
 };
+
+using TurnInput = TurnInputOf<kTurnPeersMax>;
+static_assert(offsetof(TurnInput, peer) == offsetof(TurnInputOf<kTurnPeers>, peer));
 
 // Readings that a slow reader may be behind before what it copies is overwritten.
 inline constexpr std::uint32_t kTurnInputs = 4;
@@ -181,12 +191,12 @@ struct alignas(128) ClockState {
   std::uint64_t wakes_seen = 0;  // Of the host's.
   std::uint64_t leave = 0;
   std::uint64_t readings = 0;
-  std::uint64_t host = 0;                   // The host's word (TurnControl::host),
-  std::uint64_t host_ns = 0;                // and when it last rose; 0: look for it anew.
-  std::uint64_t lost_ns[kTurnPeers]{};      // When a peer was last found lost.
-  std::uint64_t returned_ns[kTurnPeers]{};  // When it was last found alive.
-  std::uint32_t heard[kTurnPeers]{};        // Liveness words taken in (pull_heartbeat).
-  consensus::PeerLiveness peer[kTurnPeers];
+  std::uint64_t host = 0;                      // The host's word (TurnControl::host),
+  std::uint64_t host_ns = 0;                   // and when it last rose; 0: look for it anew.
+  std::uint64_t lost_ns[kTurnPeersMax]{};      // When a peer was last found lost.
+  std::uint64_t returned_ns[kTurnPeersMax]{};  // When it was last found alive.
+  std::uint32_t heard[kTurnPeersMax]{};        // Liveness words taken in (pull_heartbeat).
+  consensus::PeerLiveness peer[kTurnPeersMax];
 };
 
 // What one stripe did. One writer; brought up to date when its group leaves.
@@ -212,15 +222,13 @@ struct StripeCounts {
 };
 
 // What a stripe remembers between two turns, and between two kernels.
-struct alignas(128) StripeState {
+struct StripeMemory {
   std::uint32_t due_first = 0;  // Its ring of rows that want a turn: where it begins,
   std::uint32_t due_count = 0;  // and how many lie in it.
   std::uint64_t version = 0;    // Newest reading of the clock that was taken over.
   std::uint64_t wakes = 0;
-  std::uint64_t looks = 0;           // Turns, with and without work.
-  std::uint32_t wake_next = 0;       // How far a bulk wake is, in two passes over the rows.
-  std::uint32_t held[kTurnPeers]{};  // Slots on the desk: messages that wait, or not all of one.
-  std::uint32_t broken[kTurnPeers]{};
+  std::uint64_t looks = 0;      // Turns, with and without work.
+  std::uint32_t wake_next = 0;  // How far a bulk wake is, in two passes over the rows.
   std::uint32_t halted = 0;     // Not 0: a row was lost, so no row is stepped here ever again.
   Tick deadline_next = Tick{};  // No row of the stripe is due before this tick.
   StripeCounts counts;
@@ -238,19 +246,44 @@ struct GroupRow {
 // Such rows of one turn.
 inline constexpr std::uint32_t kGroupRows = 2;
 
+// The same with what is of each peer: all that there may be in memory, those of the cluster in the
+// registers of a group at work.
+template <std::uint32_t kPeers>
+struct alignas(128) StripeStateOf : StripeMemory {
+  std::uint32_t held[kPeers]{};  // Slots on the desk: messages that wait, or not all of one.
+  std::uint32_t broken[kPeers]{};
+};
+
+using StripeState = StripeStateOf<kTurnPeersMax>;
+
+// From one to the other; peers that only one of them has stay as they are.
+template <std::uint32_t kTo, std::uint32_t kFrom>
+GCOORD_HD void copy_state(StripeStateOf<kTo>& to, const StripeStateOf<kFrom>& from) {
+  static_cast<StripeMemory&>(to) = from;
+  GCOORD_UNROLL
+  for (std::uint32_t p = 0; p < (kTo < kFrom ? kTo : kFrom); ++p) {
+    to.held[p] = from.held[p];
+    to.broken[p] = from.broken[p];
+  }
+}
+
 // Memory that one group works in and that nothing outlives a turn in, but for the held slots and
 // the pass.
-struct StripeScratch {
-  consensus::Message message[kTurnPlaces * kTurnMessages];  // As tiles: message_tiles.h.
+template <std::uint32_t kVoters>
+struct StripeScratchOf {
+  // As tiles: message_tiles.h.
+  consensus::Message message[kTurnPlaces * turn_messages(kVoters)];
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
   netcore::Slot reply[kTurnReplies];       // But for the first few, which lie on the desk.
   netcore::Slot refused[kTurnRequests];    // Behind the replies.
   HostNoops noops[kNoopSlots];
-  netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
-  TurnPass pass;                               // Of the clients' ring; it outlives kernels.
-  std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
-  GroupRow group[kGroupRows];                  // Of this turn.
+  netcore::Slot held[kVoters - 1][kTurnSlots];  // Between two kernels only.
+  TurnPass pass;                                // Of the clients' ring; it outlives kernels.
+  std::uint16_t outgoing[kTurnPlaces * 24];     // Slots for one peer, as codes.
+  GroupRow group[kGroupRows];                   // Of this turn.
 };
+
+using StripeScratch = StripeScratchOf<kTurnNodes>;
 
 // --- The node
 
@@ -270,7 +303,7 @@ struct TurnNode {
 
   TurnShape shape;
   NodeId self;
-  NodeId peer[kTurnPeers];
+  NodeId peer[kTurnPeersMax];
   consensus::PackedTable table;
   std::uint32_t* wide_used = nullptr;  // Places of the table's pool that are taken,
   std::uint32_t wide_ask = 0;          // from which on the node asks for more; 0: it never does.
@@ -280,14 +313,19 @@ struct TurnNode {
   std::uint32_t* due = nullptr;   // stripe_rows by stripe: a ring of rows.
   std::uint8_t* flags = nullptr;  // By row: kRow*.
   StripeState* stripe = nullptr;
-  StripeScratch* scratch = nullptr;
+  void* scratch = nullptr;  // StripeScratchOf<shape.voters> by stripe.
   TurnClock* clock = nullptr;
   ClockState* clock_state = nullptr;
   TurnControl* control = nullptr;
   LeaderTable leaders;  // Of a service that tells its host all; the owner makes it.
   TurnTrees trees;
-  netcore::GpuChannelDevice channel[kTurnPeers];  // Band::Consensus, a lane per stripe.
+  netcore::GpuChannelDevice channel[kTurnPeersMax];  // Band::Consensus, a lane per stripe.
   netcore::GpuChannelDevice client;  // Band::Rpc, a lane per stripe; epoch 0: there is none.
+
+  // Of the number of voters that the service says.
+  GCOORD_HD StripeScratchOf<kVotersOf<Service>>& scratch_of(std::uint32_t number) const {
+    return static_cast<StripeScratchOf<kVotersOf<Service>>*>(scratch)[number];
+  }
 
   // An entry of a row that has a page.
   GCOORD_HD Entry& entry(std::uint32_t row, LogIndex index) const {
@@ -315,6 +353,13 @@ struct TurnNode {
            (index.value & (shape.log_slots - 1));
   }
 };
+
+// A node as the code for its number of voters names it. What it says is the same.
+template <std::uint32_t kVoters, typename Service>
+TurnNode<ServiceOfVoters<Service, kVoters>> as_node_of(const TurnNode<Service>& node) {
+  GCOORD_ASSERT(node.shape.voters == kVoters);
+  return std::bit_cast<TurnNode<ServiceOfVoters<Service, kVoters>>>(node);
+}
 
 // Whether a row must have a log page (pages.h).
 GCOORD_HD inline bool needs_page(consensus::ShardRef shard) {
@@ -366,24 +411,49 @@ GCOORD_HD constexpr bool is_turn_ring(const TurnShape& shape, std::uint32_t ring
 
 // --- Memory
 
+// The scratch of all stripes of a node of so many voters.
+inline std::size_t scratch_bytes(const TurnShape& shape) {
+  const std::size_t stripes = shape.stripe_count;
+  return shape.voters == 3   ? ColumnArena::bytes_for<StripeScratchOf<3>>(stripes)
+         : shape.voters == 5 ? ColumnArena::bytes_for<StripeScratchOf<5>>(stripes)
+                             : ColumnArena::bytes_for<StripeScratchOf<7>>(stripes);
+}
+
+template <typename Arena>
+void* carve_scratch(Arena& arena, const TurnShape& shape) {
+  if (shape.voters == 3) {
+    return arena.template column<StripeScratchOf<3>>(shape.stripe_count);
+  }
+  if (shape.voters == 5) {
+    return arena.template column<StripeScratchOf<5>>(shape.stripe_count);
+  }
+  return arena.template column<StripeScratchOf<7>>(shape.stripe_count);
+}
+
+// Slots of a row that its packed form has no room for (packed_table.h).
+constexpr std::uint32_t more_slots(const TurnShape& shape) {
+  return shape.voters - kTurnNodes;
+}
+
 // All but the pools of wide rows and of log pages.
 template <typename Service>
 std::size_t turn_rows_bytes(const TurnShape& shape) {
   const std::size_t rows = shape.shard_count;
   const std::size_t stripes = shape.stripe_count;
-  return consensus::packed_rows_bytes(shape.shard_count) +
+  return consensus::packed_rows_bytes(shape.shard_count, more_slots(shape)) +
          page_rows_bytes(shape.shard_count, shape.stripe_count) +
          ColumnArena::bytes_for<std::uint32_t>(1) + ColumnArena::bytes_for<LogIndex>(rows) +
          ColumnArena::bytes_for<std::uint32_t>(stripes * stripe_rows(shape)) +
          ColumnArena::bytes_for<std::uint8_t>(rows) + ColumnArena::bytes_for<StripeState>(stripes) +
-         ColumnArena::bytes_for<StripeScratch>(stripes) + ColumnArena::bytes_for<TurnClock>(1) +
+         scratch_bytes(shape) + ColumnArena::bytes_for<TurnClock>(1) +
          ColumnArena::bytes_for<ClockState>(1) + ColumnArena::bytes_for<TurnControl>(1);
 }
 
 // With a pool of shape.wide_count places; log pages apart.
 template <typename Service>
 std::size_t turn_node_bytes(const TurnShape& shape) {
-  return turn_rows_bytes<Service>(shape) + consensus::wide_pool_bytes(kTurnNodes, shape.wide_count);
+  return turn_rows_bytes<Service>(shape) +
+         consensus::wide_pool_bytes(shape.voters, shape.wide_count);
 }
 
 // Everything but names, service, channels, table of leaders and the pools of wide rows and of log
@@ -393,9 +463,11 @@ TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
   GCOORD_ASSERT(shape.entries_max <= kTurnEntriesMax);
   GCOORD_ASSERT(shape.log_slots >= 2 * kTurnEntriesMax);
   GCOORD_ASSERT((shape.log_slots & (shape.log_slots - 1)) == 0);
+  GCOORD_ASSERT(has_turn_of(shape.voters));
   TurnNode<Service> node;
   node.shape = shape;
-  node.table = consensus::carve_packed_rows(arena, shape.shard_count, kTurnNodes);
+  node.table = consensus::carve_packed_rows(arena, shape.shard_count, shape.voters);
+  consensus::carve_more_slots(arena, node.table, more_slots(shape));
   node.wide_used = arena.template column<std::uint32_t>(1);
   node.pages.stripe_count = shape.stripe_count;
   node.pages.log_slots = shape.log_slots;
@@ -405,7 +477,7 @@ TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
                                                   stripe_rows(shape));
   node.flags = arena.template column<std::uint8_t>(shape.shard_count);
   node.stripe = arena.template column<StripeState>(shape.stripe_count);
-  node.scratch = arena.template column<StripeScratch>(shape.stripe_count);
+  node.scratch = carve_scratch(arena, shape);
   node.clock = arena.template column<TurnClock>(1);
   node.clock_state = arena.template column<ClockState>(1);
   node.control = arena.template column<TurnControl>(1);

@@ -153,7 +153,7 @@ constexpr std::array kRows = {
               OptionShape::Value,
               "host|resident",
               "host: a loop on the host runs the node's turn; resident: the device runs it by "
-              "itself, in clusters of three nodes; without a GPU the host emulates the device; "
+              "itself, in clusters of 3, 5 or 7 nodes; without a GPU the host emulates the device; "
               "equal on all nodes (default host)",
               &turn},
     OptionRow{

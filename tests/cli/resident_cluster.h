@@ -1,5 +1,5 @@
-// Three gcoordd processes of --turn resident, by the twin of the device unless told otherwise, and
-// what tests ask of them.
+// Gcoordd processes of --turn resident, three where nobody says else, by the twin of the device
+// unless told otherwise, and what tests ask of them.
 #pragma once
 
 #include "chaos/process/local_cluster.h"
@@ -25,6 +25,7 @@ struct ResidentClusterOptions {
   std::vector<std::string> hosts;                 // Likewise their addresses.
   bool starts = true;                             // Else the test calls start().
   std::vector<std::uint32_t> ids;                 // Of nodes 1, 2 and 3; empty: so.
+  std::uint32_t nodes = 3;
 };
 
 class ResidentProcessTest : public testing::Test {
@@ -36,6 +37,7 @@ class ResidentProcessTest : public testing::Test {
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
     options.shards = kShards;
+    options.node_count = wanted.nodes;
     options.node_arguments = {"--election-ms",
                               wanted.election_ms,
                               "--heartbeat-ms",
@@ -93,7 +95,7 @@ class ResidentProcessTest : public testing::Test {
         voting += memory.value("voting", 0u);
         unled += memory.value("unled", kShards);
       }
-      return voting == 3 * kShards && unled == 0;
+      return voting == cluster_->node_count() * kShards && unled == 0;
     });
   }
 

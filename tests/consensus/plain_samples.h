@@ -1,6 +1,6 @@
 // Rows, inboxes and peers for tests of the steps that are compiled for plain rows (plain_step.h):
-// most of them plain and most of them busy, with a little of everything that is not. Host and
-// device.
+// most of them plain and most of them busy, with a little of everything that is not; of three
+// voters where nobody says else. Host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -16,12 +16,13 @@ namespace gcoord::consensus {
 inline constexpr NodeId kLeader{1};
 inline constexpr Tick kNow{5000};
 
-GCOORD_HD inline NodeId some_node(Draw& draw) {
-  return NodeId{1 + draw.below(3)};
+GCOORD_HD inline NodeId some_node(Draw& draw, std::uint32_t voters = kPlainSlots) {
+  return NodeId{1 + draw.below(voters)};
 }
 
 // A leader or a follower in its term, most of them plain; invariants hold.
-GCOORD_HD inline RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
+template <std::uint32_t voters = kPlainSlots>
+GCOORD_HD RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
   RowCopy row{};
   const bool leads = self == leader;
   row.hot.term = Term{3};
@@ -51,8 +52,8 @@ GCOORD_HD inline RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLead
   row.storage.durable_vote = row.hot.vote;
   row.election.transfer_target = kSlotNone;
   row.election.leader_since = kNow - draw.below(300);
-  row.configuration.voters = 0b111;
-  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+  row.configuration.voters = static_cast<SlotMask>((1u << voters) - 1);
+  for (std::uint32_t slot = 0; slot < voters; ++slot) {
     row.configuration.node[slot] = NodeId{slot + 1};
     row.configuration.weight[slot] = 1;
     Progress& progress = row.progress[slot];
@@ -76,10 +77,9 @@ GCOORD_HD inline std::uint64_t near(Draw& draw, std::uint64_t value) {
   return draw.once_in(40) ? std::uint64_t{1} << (20 + draw.below(44)) : value + draw.below(4) - 1;
 }
 
-GCOORD_HD inline Message some_message(Draw& draw,
-                                      const RowCopy& row,
-                                      NodeId self,
-                                      NodeId leader = kLeader) {
+template <std::uint32_t voters = kPlainSlots>
+GCOORD_HD Message
+some_message(Draw& draw, const RowCopy& row, NodeId self, NodeId leader = kLeader) {
   const bool leads = self == leader;
   Message m;
   m.shard = ShardId{draw.once_in(50) ? 8u : 7u};
@@ -88,8 +88,8 @@ GCOORD_HD inline Message some_message(Draw& draw,
   m.flags = draw.once_in(10)            ? static_cast<std::uint8_t>(draw.below(64))
             : !leads && draw.once_in(4) ? kFlagNotice
                                         : std::uint8_t{0};
-  const NodeId other{1 + (leader.value + draw.below(2)) % 3};
-  m.from = leads ? other : draw.once_in(20) ? NodeId{draw.below(5)} : leader;
+  const NodeId other{1 + (leader.value + draw.below(voters - 1)) % voters};
+  m.from = leads ? other : draw.once_in(20) ? NodeId{draw.below(voters + 2)} : leader;
   m.to = draw.once_in(50) ? leader : self;
   m.term = Term{draw.once_in(10) ? 1 + draw.below(5) : row.hot.term.value};
   m.index = LogIndex{near(draw, row.log.last.value)};
@@ -116,9 +116,10 @@ GCOORD_HD inline InboxHead some_inbox(Draw& draw, const RowCopy& row) {
   return in;
 }
 
-GCOORD_HD inline void fill_peers(Draw& draw, NodeId self, PeerLiveness (&peer)[2]) {
+template <std::uint32_t kPeers>
+GCOORD_HD void fill_peers(Draw& draw, NodeId self, PeerLiveness (&peer)[kPeers]) {
   std::uint32_t count = 0;
-  for (std::uint32_t node = 1; node <= 3; ++node) {
+  for (std::uint32_t node = 1; node <= kPeers + 1; ++node) {
     if (NodeId{node} != self) {
       PeerLiveness& one = peer[count++];
       one.node = NodeId{node};
@@ -139,7 +140,7 @@ struct Stepped {
   Outbox out;
 };
 
-template <StepScope scope>
+template <StepScope scope, std::uint32_t kVoters = kPlainSlots>
 GCOORD_HD Stepped
 step_as(const RowCopy& row, const InboxHead& in, const Message* messages, const StepInput& input) {
   Stepped stepped{row, {}};
@@ -147,7 +148,8 @@ step_as(const RowCopy& row, const InboxHead& in, const Message* messages, const 
   const StepArrays arrays{.configuration = &unused,
                           .stored = stepped.out.stored,
                           .sink = sink_of(stepped.out.message, kOutboxMessages)};
-  step_with<scope>(ref_of(stepped.row, ShardId{7}, 3), in, messages, stepped.out, arrays, input);
+  const ShardRef shard = ref_of(stepped.row, ShardId{7}, kVoters);
+  step_with<scope, kVoters>(shard, in, messages, stepped.out, arrays, input);
   return stepped;
 }
 

@@ -11,16 +11,20 @@
 namespace gcoord::consensus {
 
 // All that a step is given.
-struct Given {
+template <std::uint32_t kVoters>
+struct GivenOf {
   RowCopy row;
   InboxHead in;
   Message message[2];
-  PeerLiveness peer[2];
+  PeerLiveness peer[kVoters - 1];
   StepInput input;
 };
 
+using Given = GivenOf<kPlainSlots>;
+
 // How a cluster keeps what it promised.
-GCOORD_HD inline void draw_mode(Draw& draw, Given& given) {
+template <std::uint32_t kVoters>
+GCOORD_HD void draw_mode(Draw& draw, GivenOf<kVoters>& given) {
   StepInput& input = given.input;
   input.lives_end = draw.once_in(4) ? 1 : 0;
   if (draw.once_in(2)) {
@@ -45,7 +49,8 @@ GCOORD_HD inline void draw_limits(Draw& draw, StepLimits& limits) {
 }
 
 // What a row that replicates looks like for most of its life.
-GCOORD_HD inline void make_calm(Draw& draw, Given& given) {
+template <std::uint32_t kVoters>
+GCOORD_HD void make_calm(Draw& draw, GivenOf<kVoters>& given) {
   const LogIndex last = given.row.log.last;
   if (given.row.hot.role == Role::Leader && given.row.hot.deadline <= kNow) {
     given.row.hot.deadline = kNow + 1 + draw.below(10);
@@ -64,13 +69,14 @@ GCOORD_HD inline void make_calm(Draw& draw, Given& given) {
   }
 }
 
-GCOORD_HD inline void draw_given(Draw& draw, Given& given) {
-  const NodeId self = some_node(draw);
-  const NodeId leader = draw.once_in(2) ? self : some_node(draw);
-  given.row = some_row(draw, self, leader);
+template <std::uint32_t kVoters>
+GCOORD_HD void draw_given(Draw& draw, GivenOf<kVoters>& given) {
+  const NodeId self = some_node(draw, kVoters);
+  const NodeId leader = draw.once_in(2) ? self : some_node(draw, kVoters);
+  given.row = some_row<kVoters>(draw, self, leader);
   given.in = some_inbox(draw, given.row);
   for (Message& message : given.message) {
-    message = some_message(draw, given.row, self, leader);
+    message = some_message<kVoters>(draw, given.row, self, leader);
   }
   fill_peers(draw, self, given.peer);
   given.input = {};
@@ -78,7 +84,7 @@ GCOORD_HD inline void draw_given(Draw& draw, Given& given) {
   given.input.seed = 1;
   given.input.self = self;
   given.input.peer = given.peer;
-  given.input.peer_count = 2;
+  given.input.peer_count = kVoters - 1;
   draw_mode(draw, given);
   draw_limits(draw, given.input.limits);
   if (draw.once_in(2)) {
@@ -88,26 +94,27 @@ GCOORD_HD inline void draw_given(Draw& draw, Given& given) {
 
 // What a plain step moves, and no more: the rest of a row that is kept stays where it is
 // (copy_plain in server/device_turn/row.h).
-GCOORD_HD inline void keep_moved(ShardRef from, ShardRef to) {
+template <std::uint32_t kVoters>
+GCOORD_HD void keep_moved(ShardRef from, ShardRef to) {
   to.hot().flags = from.hot().flags;
   to.hot().deadline = from.hot().deadline;
   to.log() = from.log();
   to.runs().start_offset[0] = from.runs().start_offset[0];
   to.runs().term_offset[0] = from.runs().term_offset[0];
   to.storage() = from.storage();
-  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+  for (std::uint32_t slot = 0; slot < kVoters; ++slot) {
     to.progress(slot) = from.progress(slot);
   }
 }
 
 // As the turn of a row in a hurry steps it (server/device_turn/single_row.h): in parts, with its
 // progress in an array of its own.
-template <Role role>
-GCOORD_HD Stepped step_steadily(const Given& given) {
+template <Role role, std::uint32_t kVoters>
+GCOORD_HD Stepped step_steadily_as(const GivenOf<kVoters>& given) {
   Stepped stepped{given.row, {}};
   RowCopy own = given.row;
-  Progress progress[kPlainSlots];
-  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+  Progress progress[kVoters];
+  for (std::uint32_t slot = 0; slot < kVoters; ++slot) {
     progress[slot] = own.progress[slot];
   }
   const RowParts parts{
@@ -116,19 +123,21 @@ GCOORD_HD Stepped step_steadily(const Given& given) {
   const StepArrays arrays{.configuration = &own.configuration,
                           .stored = stepped.out.stored,
                           .sink = sink_of(stepped.out.message, kOutboxMessages)};
-  const ShardRef shard = ref_of(parts, ShardId{7}, kPlainSlots);
+  const ShardRef shard = ref_of(parts, ShardId{7}, kVoters);
   const Message* messages = given.message;
-  const bool steady = step_steady<role>(shard, in, messages, stepped.out, arrays, given.input);
+  const bool steady =
+      step_steady<role, kVoters>(shard, in, messages, stepped.out, arrays, given.input);
   GCOORD_ASSERT(steady == (stepped.out.beyond_plain == 0));
   if (steady) {
-    keep_moved(shard, ref_of(stepped.row, ShardId{7}, kPlainSlots));
+    keep_moved<kVoters>(shard, ref_of(stepped.row, ShardId{7}, kVoters));
   }
   return stepped;
 }
 
-GCOORD_HD inline Stepped step_steadily(const Given& given) {
-  return given.row.hot.role == Role::Leader ? step_steadily<Role::Leader>(given)
-                                            : step_steadily<Role::Follower>(given);
+template <std::uint32_t kVoters>
+GCOORD_HD Stepped step_steadily(const GivenOf<kVoters>& given) {
+  return given.row.hot.role == Role::Leader ? step_steadily_as<Role::Leader>(given)
+                                            : step_steadily_as<Role::Follower>(given);
 }
 
 }  // namespace gcoord::consensus

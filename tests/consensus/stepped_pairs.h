@@ -49,8 +49,9 @@ GCOORD_HD inline MessageChunk chunk_of(const Message& message, std::uint32_t chu
 
 template <typename F>
 GCOORD_HD void for_each_pair(Stepped& one, Stepped& other, const F& f) {
-  f(row_digest(ref_of(one.row, ShardId{7}, kPlainSlots)),
-    row_digest(ref_of(other.row, ShardId{7}, kPlainSlots)));
+  // Slots that a row does not have stay as they were drawn.
+  f(row_digest(ref_of(one.row, ShardId{7}, kReplicaSlots)),
+    row_digest(ref_of(other.row, ShardId{7}, kReplicaSlots)));
   for_each_pair(
       static_cast<const OutboxHead&>(one.out), static_cast<const OutboxHead&>(other.out), f);
   for (std::uint32_t k = 0; k < one.out.message_count && k < other.out.message_count; ++k) {

@@ -5,12 +5,6 @@
 #include <algorithm>
 
 namespace gcoord::server {
-namespace {
-
-// What every row begins with (start_row): three voters.
-constexpr std::uint64_t kFirstStanding = kStandingMembers;
-
-}  // namespace
 
 ResidentLeaders::ResidentLeaders(NodeId self,
                                  const TurnShape& shape,
@@ -22,15 +16,16 @@ ResidentLeaders::ResidentLeaders(NodeId self,
       table_(table),
       known_(shape.shard_count),
       seen_(std::size_t{shape.stripe_count} * table.stripe_pages) {
-  begin_as(kFirstStanding);
+  begin_as(standing_members(shape.voters));
 }
 
 void ResidentLeaders::begin_forgotten() {
-  begin_as(kFirstStanding | kStandingForgetful);
+  begin_as(standing_members(shape_.voters) | standing_forgetful(shape_.voters));
 }
 
 void ResidentLeaders::begin_as(std::uint64_t standing) {
   LeaderWord word;
+  word.slots = shape_.voters;
   word.standing = standing;
   std::fill(known_.begin(), known_.end(), encode(word));
   leader_count_ = unled_count_ = voting_count_ = forgotten_count_ = 0;
@@ -79,7 +74,8 @@ void ResidentLeaders::look_at(std::uint32_t page) {
     if (word == known_[row] || word == 0) {
       continue;
     }
-    if ((word & kLeaderSaid) == 0 || decode_leader(word).term < decode_leader(known_[row]).term) {
+    if ((word & leader_said(shape_.voters)) == 0 ||
+        decoded(word).term < decoded(known_[row]).term) {
       impossible_ = shard_of_row(row);
     } else {
       changes_.push_back({shard_of_row(row), with_id(word)});

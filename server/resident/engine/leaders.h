@@ -51,7 +51,7 @@ class ResidentLeaders {
   LeaderWord known(ShardId shard) const { return with_id(known_[row_of_shard(shard)]); }
 
   // known(shard).leads(), for who asks of every entry.
-  bool leads(ShardId shard) const { return decode_leader(known_[row_of_shard(shard)]).leads(); }
+  bool leads(ShardId shard) const { return decoded(known_[row_of_shard(shard)]).leads(); }
 
   // A row of which the table said what no device says: a term that fell, or not that it says
   // anything. Its word was not taken.
@@ -70,10 +70,12 @@ class ResidentLeaders {
   std::uint32_t forgotten_count() const { return forgotten_count_; }
 
  private:
+  LeaderWord decoded(std::uint64_t word) const { return decode_leader(word, shape_.voters); }
+
   LeaderWord with_id(std::uint64_t word) const {
-    LeaderWord decoded = decode_leader(word);
-    decoded.leader = names_.id(decoded.leader);
-    return decoded;
+    LeaderWord named = decoded(word);
+    named.leader = names_.id(named.leader);
+    return named;
   }
 
   void begin_as(std::uint64_t standing);

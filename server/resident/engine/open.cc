@@ -1,5 +1,4 @@
 // How a resident engine comes to life: options, directory, memory, network, and then its peers.
-#include "server/device_turn/row.h"
 #include "server/interfaces/errors.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
@@ -7,12 +6,16 @@
 #include "server/resident/engine/resident_replicas.h"
 #include "server/resident/engine/shape.h"
 #include "server/resident/node/device.h"
+#include "server/resident/node/image.h"
 
 #include <algorithm>
 #include <bit>
 #include <iterator>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -24,8 +27,10 @@ Status not_served(const std::string& what) {
 }
 
 Status check(const ReplicaOptions& options) {
-  if (options.peers.size() + 1 != kTurnNodes) {
-    return not_served("serves clusters of exactly three nodes");
+  const std::size_t nodes = options.peers.size() + 1;
+  if (!has_turn_of(nodes)) {
+    return not_served("serves clusters of 3, 5 or 7 nodes, and this one has " +
+                      std::to_string(nodes));
   }
   GCOORD_TRY_STATUS(initial_configuration(options).status());
   const bool fixed = options.listen_port != 0 &&
@@ -44,7 +49,9 @@ Status check(const ReplicaOptions& options) {
 }
 
 ResidentNames names_of(const ReplicaOptions& options) {
-  return ResidentNames{{options.node, options.peers[0].id, options.peers[1].id}};
+  std::vector<NodeId> ids{options.node};
+  std::ranges::transform(options.peers, std::back_inserter(ids), &netcore::PeerAddress::id);
+  return ResidentNames(std::span<const NodeId>(ids));
 }
 
 LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
@@ -125,11 +132,8 @@ Status ResidentReplicas::open_memory_rows() {
     return {};
   }
   rows_->begin_forgotten();
-  return device_.node->restore([](const ResidentView& view) {
-    for (std::uint32_t row = 0; row < view.shape.shard_count; ++row) {
-      start_row(view, row, RowMemory::Forgotten);
-    }
-  });
+  return device_.node->restore(
+      [](const ResidentView& view) { start_rows(view, RowMemory::Forgotten); });
 }
 
 // Channels stand in for peers until they are found.
@@ -176,7 +180,7 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   const netcore::AgreedSettings settings{options.shard_count,
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,
-                                         kTurnNodes,
+                                         static_cast<std::uint32_t>(options.peers.size() + 1),
                                          resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<PeerAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });

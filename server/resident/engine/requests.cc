@@ -38,9 +38,6 @@ TurnRequest request_of(ShardId shard, const locks::LockEntry& entry, std::uint64
   return request;
 }
 
-// Room that is kept for what is under way on three nodes, and for releases besides.
-constexpr std::uint32_t kRoomKept = kTurnNodes * kLaneWeightMax;
-
 }  // namespace
 
 ResidentRequests::ResidentRequests(ResidentNode& node)
@@ -75,8 +72,10 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
   const Lane& lane = lanes_[lane_of(shard)];
   const locks::LockDemand& demand = need.demand;
   const bool takes = demand.locks + demand.sessions + demand.name_blocks != 0;
-  // What ends something takes at most a request row: half of what is kept is for that.
-  const std::uint32_t kept = takes ? 2 * kRoomKept : kRoomKept;
+  // Room is kept for what is under way on all nodes, and for releases besides. What ends something
+  // takes at most a request row: half of what is kept is for that.
+  const std::uint32_t of_all = node_.options().shape.voters * kLaneWeightMax;
+  const std::uint32_t kept = takes ? 2 * of_all : of_all;
   const bool needs_nothing = !takes && demand.requests == 0;
   const bool has_room = lane.room >= lane.elsewhere + kept + need.weight;
   return lane.weight + need.weight <= kLaneWeightMax && (needs_nothing || has_room);

@@ -28,7 +28,7 @@
 namespace gcoord::server {
 
 // Weight of a lane's requests under way: one each, and one more for every kRoomNameBlocks blocks of
-// a name. Three nodes' worth must fit the room that every lane keeps free.
+// a name. All nodes' worth must fit the room that every lane keeps free.
 inline constexpr std::uint32_t kLaneWeightMax = 128;
 
 class ResidentRequests {

@@ -10,11 +10,11 @@
 // Its life: it prepares its turn, joins its peers' memory, says so to them, and begins when both
 // have said so, too (resident_begin.h); so no node leads everything because it was first.
 //
-// What it serves: three nodes, all with this turn, on GPUs or as their twins.
+// What it serves: three, five or seven nodes, all with this turn, on GPUs or as their twins.
 // Two of them reach each other through memory that they map (resident_join.h), or by proxy over the
 // peer network (resident_proxies.h), as both ends choose alike (resident_links.h); host services
-// speak over the peer network as ever. Nothing is decided before all three have admitted each other
-// once, as with any turn.
+// speak over the peer network as ever. Nothing is decided before all of them have admitted each
+// other once, as with any turn.
 //
 // A node whose data directory is lost comes back as another life of it, as with the host's turn
 // (--rejoin, docs/adr/0025, 0069): its rows begin as ones that have forgotten.

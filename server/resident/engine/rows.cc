@@ -405,7 +405,7 @@ ShardView ResidentRows::view(ShardId shard) const {
   view.durable = row.applied;
   // The word may be ahead of the ring, and so of the copy.
   view.lease = word.leads() && row.own_term == low_term(word.term) && row.applied >= row.own_index;
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+  for (std::uint32_t slot = 0; slot < names_.count(); ++slot) {
     view.configuration.node[slot] = names_.id(NodeId{slot + 1});
     view.configuration.weight[slot] = 1;
   }

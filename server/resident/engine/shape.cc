@@ -1,5 +1,6 @@
 #include "server/resident/engine/shape.h"
 
+#include "server/device_turn/scratch.h"
 #include "server/resident/node/pool.h"
 
 #include <algorithm>
@@ -26,11 +27,13 @@ constexpr std::uint32_t kLogSlots = 128;
 TurnShape resident_shape(const ReplicaOptions& options) {
   TurnShape shape;
   shape.shard_count = options.shard_count;
+  shape.voters = static_cast<std::uint32_t>(options.peers.size() + 1);
   const std::uint32_t usual =
       std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax);
   const std::uint32_t wanted = options.turn_stripes != 0 ? options.turn_stripes : usual;
   shape.stripe_count = std::min(wanted, (options.shard_count + kScanRows - 1) / kScanRows);
-  shape.block_stripes = std::clamp(shape.stripe_count / kBlocks, 1u, kBlockStripesMax);
+  shape.block_stripes =
+      std::clamp(shape.stripe_count / kBlocks, 1u, block_stripes_max(shape.voters));
   shape.log_slots = kLogSlots;
   shape.entries_max = kTurnEntriesMax;
   shape.wide_count = first_wide_places(shape);

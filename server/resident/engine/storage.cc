@@ -54,14 +54,27 @@ locks::LockEntry entry_of(const ResidentNames& names,
 
 // What an entry says of who votes, with numbers. None: it is no configuration, or one that the
 // device does not believe; such an entry is a command to storage, and comes back as it lay there.
-std::optional<consensus::Configuration> configuration_said(const locks::LockEntry& entry) {
+std::optional<consensus::Configuration> configuration_said(const locks::LockEntry& entry,
+                                                           std::uint32_t voters) {
   if (!LockTurnService::is_configuration(entry)) {
     return std::nullopt;
   }
   const consensus::Configuration said = LockTurnService::configuration_of(entry);
   const locks::LockEntry again = LockTurnService::configuration_entry(said);
   const bool whole = std::memcmp(&again, &entry, sizeof entry) == 0;
-  return whole && is_of_cluster(said) ? std::optional{said} : std::nullopt;
+  return whole && is_of_cluster(said, voters) ? std::optional{said} : std::nullopt;
+}
+
+// Stores a recovered row as the code for the cluster's number of voters keeps it. False: no place.
+bool store_recovered(const ResidentView& view, std::uint32_t row, consensus::ShardRef from) {
+  switch (view.shape.voters) {
+    case 5:
+      return consensus::store_row<2>(view.table, row, consensus::kNotWide, from);
+    case 7:
+      return consensus::store_row<4>(view.table, row, consensus::kNotWide, from);
+    default:
+      return consensus::store_row(view.table, row, consensus::kNotWide, from);
+  }
 }
 
 }  // namespace
@@ -81,8 +94,8 @@ ResidentStorage::ResidentStorage(const ReplicaOptions& options,
       service_(service),
       stored_(rows),
       map_(options.shard_count),
-      arena_(consensus::shard_columns_bytes(map_.row_count(), kTurnNodes)),
-      columns_(consensus::carve_shard_columns(arena_, map_.row_count(), kTurnNodes)),
+      arena_(consensus::shard_columns_bytes(map_.row_count(), rows.names().count())),
+      columns_(consensus::carve_shard_columns(arena_, map_.row_count(), rows.names().count())),
       log_(pool_, map_.row_count()),
       active_(map_.row_count()),
       metrics_(metrics) {}
@@ -135,7 +148,7 @@ bool ResidentStorage::name_by_numbers(consensus::ShardRef row) const {
 Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   const std::uint32_t row_index = map_.row_of(shard);
   consensus::RowCopy copy = consensus::copy_of(ref(shard));
-  const consensus::ShardRef row = consensus::ref_of(copy, shard, kTurnNodes);
+  const consensus::ShardRef row = consensus::ref_of(copy, shard, view.shape.voters);
   consensus::Log& log = row.log();
   if (!has_promised_) {
     // A directory that never was part of a cluster has nothing to forget (recovery.h doubts it).
@@ -147,13 +160,12 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
                 ledger::kRotAdvice,
             kReplayImpossible};
   }
-  rows_.begin(shard, decode_leader(leader_word_of(row)));
+  rows_.begin(shard, decode_leader(leader_word_of(row, view.shape.voters), view.shape.voters));
   constexpr std::uint64_t kKept = LockTurnService::kEntriesKept;
   if (log.applied.value > log.floor.value + kKept) {
     consensus::compact(log, row.runs(), log.applied - kKept);
   }
-  if (log.last - log.floor > view.shape.log_slots ||
-      !consensus::store_row(view.table, row_index, consensus::kNotWide, row)) {
+  if (log.last - log.floor > view.shape.log_slots || !store_recovered(view, row_index, row)) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has more entries than a log page holds",
             kReplayImpossible};
@@ -228,7 +240,7 @@ Status ResidentStorage::take(const HostEventSlot& told) {
   if ((head.detail & kStoreSnapshot) == 0) {
     return store_entries(told);
   }
-  if (told.stores.size() != 1 || !configuration_said(told.stores.front())) {
+  if (told.stores.size() != 1 || !configuration_said(told.stores.front(), columns_.slot_count)) {
     return impossible(head);
   }
   if (awaits_state(head)) {
@@ -255,7 +267,8 @@ void ResidentStorage::store_names(const TurnReply& head) {
 void ResidentStorage::store_snapshot(const HostEventSlot& told) {
   const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
-  row.configuration() = rows_.names().with_ids(*configuration_said(told.stores.front()));
+  row.configuration() =
+      rows_.names().with_ids(*configuration_said(told.stores.front(), columns_.slot_count));
   bytes_.clear();
   encode_snapshot_head(bytes_, row.configuration());
   stored_.serialize(head.shard, bytes_);
@@ -317,7 +330,7 @@ void ResidentStorage::store_entry(ShardId shard,
   if (LockTurnService::is_noop(entry)) {
     kind = consensus::EntryKind::Noop;
     payload = {};
-  } else if (const auto said = configuration_said(entry)) {
+  } else if (const auto said = configuration_said(entry, columns_.slot_count)) {
     kind = consensus::EntryKind::Configuration;
     configuration = rows_.names().with_ids(*said);
     payload = encode_configuration(configuration);
@@ -332,7 +345,7 @@ Status ResidentStorage::on_told(const HostEventSlot& told) {
   if (index != row.log().applied + 1 || index > row.log().last) {
     return impossible(told.reply);
   }
-  if (const auto said = configuration_said(told.entry)) {
+  if (const auto said = configuration_said(told.entry, columns_.slot_count)) {
     row.configuration() = rows_.names().with_ids(*said);
   }
   row.log().commit = index;

@@ -471,7 +471,7 @@ std::string LinkKeeper::channel_text(NodeId peer) const {
     return "refused: " + link.why;
   }
   if (!runs()) {
-    return "none yet: waits until all three nodes have met";
+    return "none yet: waits until all nodes have met";
   }
   const netcore::DropReason fault = env_.node.fault(peer);
   if (fault != netcore::DropReason::None) {

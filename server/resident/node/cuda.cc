@@ -28,7 +28,10 @@ Status why_it_left(std::uint64_t abort_word) {
 class DeviceTurn final : public ResidentTurn {
  public:
   DeviceTurn(ResidentNode& node, std::uint32_t device, DeviceCalls& calls)
-      : node_(node), device_(static_cast<int>(device)), calls_(calls) {}
+      : node_(node),
+        kernels_(resident_kernels(node.options().shape.voters)),
+        device_(static_cast<int>(device)),
+        calls_(calls) {}
 
   ~DeviceTurn() override {
     constexpr std::uint32_t kPatienceMs = 2000;
@@ -55,7 +58,7 @@ class DeviceTurn final : public ResidentTurn {
       return {};
     }
     return calls_.make("starting the resident kernel", [this]() -> Status {
-      GCOORD_CUDA_TRY(launch_resident(node_.view(), node_.options().timing, stream_));
+      GCOORD_CUDA_TRY(kernels_.launch(node_.view(), node_.options().timing, stream_));
       running_ = true;
       rests_ = false;
       node_.note_started();
@@ -97,9 +100,9 @@ class DeviceTurn final : public ResidentTurn {
  private:
   Status load() {
     GCOORD_CUDA_TRY(cudaSetDevice(device_));
-    GCOORD_CUDA_TRY(load_resident_kernels());
+    GCOORD_CUDA_TRY(kernels_.load());
     std::uint32_t room = 0;
-    GCOORD_CUDA_TRY(resident_blocks_max(node_.options().shape.block_stripes, room));
+    GCOORD_CUDA_TRY(kernels_.blocks_max(node_.options().shape.block_stripes, room));
     const std::uint32_t wanted = resident_blocks(node_.options().shape);
     if (wanted > room) {
       return {StatusCode::ResourceExhausted,
@@ -124,11 +127,12 @@ class DeviceTurn final : public ResidentTurn {
   }
 
   Status store_rows() {
-    GCOORD_CUDA_TRY(launch_resident_rows(node_.view(), stream_));
+    GCOORD_CUDA_TRY(kernels_.launch_rows(node_.view(), stream_));
     return netcore::wait_for_stream(stream_, kPrepareMs, "storing the first rows");
   }
 
   ResidentNode& node_;
+  const ResidentKernels& kernels_;
   int device_;
   DeviceCalls& calls_;
   cudaStream_t stream_ = nullptr;

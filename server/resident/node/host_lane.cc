@@ -152,7 +152,7 @@ bool HostLane::begin(const TurnReply& reply) {
   told_.reply = reply;
   told_.reply.leader = names_.id(reply.leader);
   // Of a Store the leader is the vote, which must not get lost; else it may be what a peer said.
-  const bool votes = verdict == TurnVerdict::Store && reply.leader.value > kTurnNodes;
+  const bool votes = verdict == TurnVerdict::Store && reply.leader.value > names_.count();
   told_.impossible = stores > kStageMax || votes;
   missing_ = told_.impossible ? 0 : decided ? 1 : stores;
   return missing_ == 0 && (verdict != TurnVerdict::None || told_.impossible);

@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "netcore/memory/registry.h"
+#include "server/device_turn/row.h"
 #include "server/resident/node/host_image.h"
 #include "server/resident/node/node.h"
 
@@ -34,5 +35,8 @@ class ResidentImage {
   HostImage pages_;
   ResidentView view_;
 };
+
+// Stores all rows of an image as a cluster starts, by the code for its number of voters.
+void start_rows(const ResidentView& view, RowMemory memory);
 
 }  // namespace gcoord::server

@@ -1,20 +1,22 @@
 // The nodes of a cluster by the numbers that rows on devices know them by.
 //
-// A row names its voters 1 to 3, in the order of their ids, and so does all that travels between
-// devices: a word says who leads in two bits (leader_table.h), and the place of a node in a row
-// follows from its number. Ids are any three. They become numbers where something goes to a device,
-// and ids again where it is told to a host; storage, services and operators know ids. All nodes of
-// a cluster have the same ids, so they number them alike. Pure.
+// A row names its voters 1 to 3, or as many as there are, in the order of their ids, and so does
+// all that travels between devices: a word says who leads in two or three bits (leader_table.h),
+// and the place of a node in a row follows from its number. Ids are any. They become numbers where
+// something goes to a device, and ids again where it is told to a host; storage, services and
+// operators know ids. All nodes of a cluster have the same ids, so they number them alike. Pure.
 #pragma once
 
+#include "common/assert.h"
 #include "common/ids.h"
 #include "consensus/step/configuration.h"
-#include "server/device_turn/view.h"
+#include "server/device_turn/voters.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gcoord::server {
 
@@ -26,11 +28,22 @@ class ResidentNames {
   constexpr ResidentNames() : ResidentNames(Ids{NodeId{1}, NodeId{2}, NodeId{3}}) {}
 
   // Different ones, none of them 0.
-  constexpr explicit ResidentNames(Ids ids) : ids_(ids) { std::sort(ids_.begin(), ids_.end()); }
+  constexpr explicit ResidentNames(const Ids& ids) : ResidentNames(std::span<const NodeId>(ids)) {}
+
+  // As many as there are nodes; a turn has them (has_turn_of).
+  constexpr explicit ResidentNames(std::span<const NodeId> ids)
+      : count_(static_cast<std::uint32_t>(ids.size())) {
+    GCOORD_ASSERT(has_turn_of(ids.size()));
+    std::copy(ids.begin(), ids.end(), ids_.begin());
+    std::sort(ids_.begin(), ids_.begin() + count_);
+  }
+
+  // Nodes of the cluster.
+  constexpr std::uint32_t count() const { return count_; }
 
   // 0: no node of the cluster.
   constexpr NodeId number(NodeId id) const {
-    for (std::uint32_t k = 0; k < kTurnNodes; ++k) {
+    for (std::uint32_t k = 0; k < count_; ++k) {
       if (ids_[k] == id) {
         return NodeId{k + 1};
       }
@@ -40,7 +53,7 @@ class ResidentNames {
 
   // 0: none.
   constexpr NodeId id(NodeId number) const {
-    return number.value >= 1 && number.value <= kTurnNodes ? ids_[number.value - 1] : NodeId{};
+    return number.value >= 1 && number.value <= count_ ? ids_[number.value - 1] : NodeId{};
   }
 
   consensus::Configuration with_numbers(consensus::Configuration configuration) const {
@@ -58,7 +71,8 @@ class ResidentNames {
   }
 
  private:
-  Ids ids_;
+  std::array<NodeId, kTurnNodesMax> ids_{};
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace gcoord::server

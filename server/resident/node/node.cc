@@ -52,6 +52,7 @@ Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
   if (!is_turn_ring<locks::LockEntry>(options.shape, options.ring_slots)) {
     return Status{StatusCode::InvalidArgument, "the lanes between nodes are too short"};
   }
+  GCOORD_ASSERT(options.names.count() == options.shape.voters);
   std::unique_ptr<ResidentNode> node{new ResidentNode(options, std::move(memory))};
   GCOORD_TRY_STATUS(node->carve());
   GCOORD_TRY_STATUS(node->carve_leaders());
@@ -161,7 +162,7 @@ GpuChannelCounts ResidentNode::counts_of(std::uint32_t place) const {
 
 GpuChannelCounts ResidentNode::channel_counts() const {
   GpuChannelCounts counts = replaced_;
-  for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
+  for (std::uint32_t place = 0; place < peer_count(); ++place) {
     add(counts, counts_of(place));
   }
   return counts;
@@ -210,7 +211,7 @@ Status ResidentNode::go_on() {
     if (stripe.halted != 0) {
       return {StatusCode::FailedPrecondition, "a stripe has given up", kDeviceExhausted};
     }
-    for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
+    for (std::uint32_t place = 0; place < peer_count(); ++place) {
       stripe.held[place] = fresh_[place] ? 0 : stripe.held[place];
       stripe.broken[place] = fresh_[place] ? 0 : stripe.broken[place];
     }
@@ -220,7 +221,7 @@ Status ResidentNode::go_on() {
   const auto clock_bytes = std::as_writable_bytes(std::span{&clock, 1});
   auto* clock_place = reinterpret_cast<std::byte*>(view_.clock_state);
   GCOORD_TRY_STATUS(source.read(clock_bytes, clock_place));
-  for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
+  for (std::uint32_t place = 0; place < peer_count(); ++place) {
     clock.heard[place] = fresh_[place] ? 0 : clock.heard[place];
   }
   clock.host_ns = 0;
@@ -251,7 +252,7 @@ bool ResidentNode::has_channel(NodeId peer) const {
 }
 
 bool ResidentNode::connected() const {
-  return std::all_of(std::begin(view_.channel), std::end(view_.channel), [](const auto& each) {
+  return std::all_of(view_.channel, view_.channel + peer_count(), [](const auto& each) {
     return each.epoch != 0;
   });
 }

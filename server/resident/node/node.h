@@ -170,6 +170,9 @@ class ResidentNode {
     return peer_place(options_.names.number(options_.self), options_.names.number(peer));
   }
 
+  // Peers of the node: places of the arrays below that mean something.
+  std::uint32_t peer_count() const { return options_.shape.voters - 1; }
+
   Status carve();
   Status carve_leaders();
   Status open_clients();
@@ -187,13 +190,14 @@ class ResidentNode {
   std::uint64_t alive_ = 0;         // TurnControl::host.
   std::uint64_t wakes_ = 0;         // TurnControl::wakes.
   std::optional<Tick> vote_after_;  // Of the timing, while votes are held.
-  std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeers];
-  std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeers];     // In place of a channel.
-  std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.
-  netcore::GpuChannelCounts replaced_;                       // Of channels that are no more.
-  std::uint32_t epoch_last_[kTurnPeers]{};
-  bool outlived_[kTurnPeers]{};  // The channel is of another life of the peer.
-  bool fresh_[kTurnPeers]{};     // Connected since the node was made, or since go_on().
+  std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeersMax];
+  std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeersMax];  // In place of a channel.
+  std::unique_ptr<netcore::GpuChannel>
+      absent_[kTurnPeersMax];           // Other ends of those that stand in.
+  netcore::GpuChannelCounts replaced_;  // Of channels that are no more.
+  std::uint32_t epoch_last_[kTurnPeersMax]{};
+  bool outlived_[kTurnPeersMax]{};  // The channel is of another life of the peer.
+  bool fresh_[kTurnPeersMax]{};     // Connected since the node was made, or since go_on().
   std::unique_ptr<netcore::GpuChannel> client_device_;
   std::unique_ptr<netcore::GpuChannel> client_host_;
   std::vector<HostLane> lanes_;

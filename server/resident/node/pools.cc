@@ -111,7 +111,7 @@ std::size_t NodePools::idle_shard_bytes() const {
   const TurnShape& shape = view_.shape;
   const std::size_t pages = std::size_t{view_.pages.stripe_pages} * shape.stripe_count;
   const std::size_t bytes = turn_rows_bytes<LockTurnService>(shape) +
-                            consensus::wide_pool_bytes(kTurnNodes, view_.table.wide.row_count) +
+                            consensus::wide_pool_bytes(shape.voters, view_.table.wide.row_count) +
                             page_pool_bytes<locks::LockEntry>(pages, shape.log_slots);
   constexpr std::size_t kOfService = sizeof(locks::LockShardRow) + sizeof(std::uint8_t);
   return bytes / shape.shard_count + kOfService;

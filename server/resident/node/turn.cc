@@ -3,11 +3,14 @@
 #include "server/device_turn/loop.h"
 
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace gcoord::server {
 namespace {
 
+// By the code for the service's number of voters.
+template <typename Service>
 class HostTurn final : public ResidentTurn {
  public:
   explicit HostTurn(ResidentNode& node) : node_(node) {}
@@ -15,25 +18,25 @@ class HostTurn final : public ResidentTurn {
   ~HostTurn() override { static_cast<void>(stop(0)); }
 
   Status prepare() override {
-    const ResidentView& view = node_.view();
-    for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
+    view_ = view_of(node_.view());
+    for (std::uint32_t stripe = 0; stripe < view_.shape.stripe_count; ++stripe) {
       if (!node_.restored()) {
-        start_stripe(view, stripe);
+        start_stripe(view_, stripe);
       }
-      desks_.push_back(std::make_unique<StripeWorkspace>());
+      desks_.push_back(std::make_unique<WorkspaceFor<Service>>());
     }
     return {};
   }
 
   Status start() override {
-    const ResidentView& view = node_.view();
-    stripes_.reserve(view.shape.stripe_count);
-    for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
-      stripes_.emplace_back(view, stripe, *desks_[stripe]);
+    view_ = view_of(node_.view());  // Its channels and pools are others after a rest.
+    stripes_.reserve(view_.shape.stripe_count);
+    for (std::uint32_t stripe = 0; stripe < view_.shape.stripe_count; ++stripe) {
+      stripes_.emplace_back(view_, stripe, *desks_[stripe]);
     }
     TurnTiming timing = node_.options().timing;
     timing.reads_before_readings = 1;  // As turn() promises.
-    clock_.emplace(view, timing);
+    clock_.emplace(view_, timing);
     rests_ = false;
     node_.note_started();
     return {};
@@ -74,17 +77,33 @@ class HostTurn final : public ResidentTurn {
   bool needs_calls() const override { return true; }
 
  private:
+  static TurnNode<Service> view_of(const ResidentView& view) {
+    if constexpr (std::is_same_v<Service, LockTurnService>) {
+      return view;
+    } else {
+      return as_node_of<kVotersOf<Service>>(view);
+    }
+  }
+
   ResidentNode& node_;
-  std::optional<NodeClock<LockTurnService>> clock_;
-  std::vector<std::unique_ptr<StripeWorkspace>> desks_;
-  std::vector<TurnStripe<LockTurnService>> stripes_;
+  TurnNode<Service> view_;
+  std::optional<NodeClock<Service>> clock_;
+  std::vector<std::unique_ptr<WorkspaceFor<Service>>> desks_;
+  std::vector<TurnStripe<Service>> stripes_;
   bool rests_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<ResidentTurn> make_host_turn(ResidentNode& node) {
-  return std::make_unique<HostTurn>(node);
+  switch (node.options().shape.voters) {
+    case 5:
+      return std::make_unique<HostTurn<ServiceOfVoters<LockTurnService, 5>>>(node);
+    case 7:
+      return std::make_unique<HostTurn<ServiceOfVoters<LockTurnService, 7>>>(node);
+    default:
+      return std::make_unique<HostTurn<LockTurnService>>(node);
+  }
 }
 
 }  // namespace gcoord::server

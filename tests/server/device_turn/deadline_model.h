@@ -34,10 +34,10 @@ class DeadlineModel {
   Turn turn() {
     return {node_,
             desk_,
-            node_.scratch[0],
+            node_.scratch_of(0),
             0,
             rows_of_stripe(node_.shape, 0),
-            StripeState{},
+            StripeStateOf<kTurnPeers>{},
             stripe_rows(node_.shape)};
   }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace gcoord::server {
@@ -18,16 +19,17 @@ namespace {
 
 using chaos::CountingService;
 
-// In place of HostNode.
+// In place of HostNode, of as many voters as the service says.
+template <typename Service>
 class WarpNode {
  public:
   WarpNode(TurnCluster& cluster, std::uint32_t n)
-      : node_(cluster.node(n)), clock_(node_, cluster.timing(n)) {
+      : node_(node_of(cluster.node(n))), clock_(node_, cluster.timing(n)) {
     std::vector<std::function<void()>> bodies;
     for (std::uint32_t stripe = 0; stripe < node_.shape.stripe_count; ++stripe) {
-      desks_.push_back(std::make_unique<StripeWorkspace>());
+      desks_.push_back(std::make_unique<WorkspaceFor<Service>>());
       // As shared memory is when a kernel begins.
-      std::memset(static_cast<void*>(desks_.back().get()), 0xa5, sizeof(StripeWorkspace));
+      std::memset(static_cast<void*>(desks_.back().get()), 0xa5, sizeof(WorkspaceFor<Service>));
       bodies.emplace_back([this, stripe] { work(stripe); });
       if (bodies.size() == node_.shape.block_stripes || stripe + 1 == node_.shape.stripe_count) {
         blocks_.push_back(std::make_unique<twin::Block>(bodies));
@@ -51,7 +53,7 @@ class WarpNode {
 
  private:
   void work(std::uint32_t number) {
-    TurnStripe<CountingService> stripe(node_, number, *desks_[number]);
+    TurnStripe<Service> stripe(node_, number, *desks_[number]);
     twin::rest();
     while (!ends_) {
       worked_ = stripe.turn() || worked_;
@@ -66,16 +68,25 @@ class WarpNode {
     }
   }
 
-  const chaos::CountingNode& node_;
-  NodeClock<CountingService> clock_;
-  std::vector<std::unique_ptr<StripeWorkspace>> desks_;
+  static TurnNode<Service> node_of(const chaos::CountingNode& node) {
+    if constexpr (std::is_same_v<Service, CountingService>) {
+      return node;
+    } else {
+      return as_node_of<kVotersOf<Service>>(node);
+    }
+  }
+
+  const TurnNode<Service> node_;
+  NodeClock<Service> clock_;
+  std::vector<std::unique_ptr<WorkspaceFor<Service>>> desks_;
   std::vector<std::unique_ptr<twin::Block>> blocks_;
   bool worked_ = false;
   bool ends_ = false;
 };
 
 struct Warps {
-  using Node = WarpNode;
+  using Node = WarpNode<CountingService>;
+  static constexpr std::uint32_t kVoters = 3;
   static constexpr FedNodes kFed{.shard_count = 23,
                                  .block_stripes = 2,
                                  .turns_to_elect = 1500,
@@ -86,7 +97,31 @@ struct Warps {
       .stripe_count = 1, .seeds = 1, .rounds = 8, .turns_to_rest = 12'000};
 };
 
+struct WarpsOfFive {
+  using Node = WarpNode<ServiceOfVoters<CountingService, 5>>;
+  static constexpr std::uint32_t kVoters = 5;
+  static constexpr FedNodes kFed{.shard_count = 13,
+                                 .block_stripes = 2,
+                                 .turns_to_elect = 2500,
+                                 .turns_fed = 1000,
+                                 .turns_to_agree = 1500,
+                                 .commands_min = 20};
+};
+
+struct WarpsOfSeven {
+  using Node = WarpNode<ServiceOfVoters<CountingService, 7>>;
+  static constexpr std::uint32_t kVoters = 7;
+  static constexpr FedNodes kFed{.shard_count = 9,
+                                 .block_stripes = 1,
+                                 .turns_to_elect = 3500,
+                                 .turns_fed = 1400,
+                                 .turns_to_agree = 2100,
+                                 .commands_min = 20};
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfWarps, TurnOfNodes, Warps);
+INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfFiveWarps, TurnOfNodes, WarpsOfFive);
+INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfSevenWarps, TurnOfNodes, WarpsOfSeven);
 INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfWarps, PagesOfNodes, Warps);
 
 // 32 members that bring a row each.

@@ -64,7 +64,7 @@ TEST(LeaderTable, AWordSaysWhatItWasGiven) {
   constexpr std::uint64_t kTermMax = (std::uint64_t{1} << 48) - 1;
   for (const Role role : {Role::Follower, Role::PreCandidate, Role::Candidate, Role::Leader}) {
     for (std::uint32_t leader = 0; leader <= 3; ++leader) {
-      for (std::uint64_t standing = 0; standing <= kStandingMask; ++standing) {
+      for (std::uint64_t standing = 0; standing <= standing_mask(kStandingSlots); ++standing) {
         for (const std::uint64_t term : {std::uint64_t{0}, std::uint64_t{77}, kTermMax}) {
           const LeaderWord word{role, Term{term}, NodeId{leader}, standing};
           const LeaderWord again = decode_leader(encode(word));
@@ -76,6 +76,32 @@ TEST(LeaderTable, AWordSaysWhatItWasGiven) {
         }
       }
     }
+  }
+}
+
+// Rows of five and seven have words of their own.
+TEST(LeaderTable, AWordOfMoreSlotsSaysWhatItWasGiven) {
+  for (const std::uint32_t slots : {5u, 7u}) {
+    const std::uint64_t term_max = ~std::uint64_t{0} >> term_shift(slots);
+    for (const Role role : {Role::Follower, Role::PreCandidate, Role::Candidate, Role::Leader}) {
+      for (std::uint32_t leader = 0; leader <= slots; ++leader) {
+        for (std::uint64_t standing = 0; standing <= standing_mask(slots);
+             standing += 1 + standing / 7) {
+          for (const std::uint64_t term : {std::uint64_t{0}, std::uint64_t{77}, term_max}) {
+            const LeaderWord word{role, Term{term}, NodeId{leader}, standing, slots};
+            const LeaderWord again = decode_leader(encode(word), slots);
+            ASSERT_NE(encode(word) & leader_said(slots), 0u);
+            ASSERT_EQ(again.role, role);
+            ASSERT_EQ(again.term, Term{term});
+            ASSERT_EQ(again.leader, NodeId{leader});
+            ASSERT_EQ(again.standing, standing);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(
+        decode_leader(encode({Role::Follower, Term{5}, NodeId{slots + 1}, 0, slots}), slots).leader,
+        NodeId{});
   }
 }
 
@@ -97,7 +123,7 @@ TEST(LeaderTable, StandingNamesVotersWhoLeavesAndLearners) {
   EXPECT_EQ(word.learners(), 0b100u);
   EXPECT_TRUE(word.forgetful());
   hot.flags = 0;
-  EXPECT_EQ(standing_of(hot, configuration), word.standing & ~kStandingForgetful);
+  EXPECT_EQ(standing_of(hot, configuration), word.standing & ~standing_forgetful(kStandingSlots));
 }
 
 TEST(ResidentLeaders, ALookFindsWhatChangedInAnyRow) {

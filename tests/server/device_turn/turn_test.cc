@@ -14,6 +14,7 @@ namespace {
 
 struct Hosts {
   using Node = HostNode;
+  static constexpr std::uint32_t kVoters = 3;
   static constexpr FedNodes kFed{.shard_count = 61,
                                  .block_stripes = 1,
                                  .turns_to_elect = 3000,

@@ -1,4 +1,5 @@
-// Three nodes in one process whose turns run on the host, turned one after the other in any order.
+// Nodes in one process whose turns run on the host, turned one after the other in any order: three,
+// or as many as the shape has voters.
 #pragma once
 
 #include "chaos/device_turn/turn_cluster.h"
@@ -9,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -21,17 +23,21 @@ using chaos::TurnClusterOptions;
 
 inline constexpr std::uint64_t kTickNs = 1000;  // Of a clock that the test moves.
 
-inline TurnClusterOptions small_cluster(std::uint64_t seed) {
+inline TurnClusterOptions small_cluster(std::uint64_t seed, std::uint32_t voters = kTurnNodes) {
   TurnClusterOptions options;
-  options.shape = {
-      .shard_count = 61, .stripe_count = 3, .log_slots = 64, .entries_max = 16, .wide_count = 64};
+  options.shape = {.shard_count = 61,
+                   .stripe_count = 3,
+                   .log_slots = 64,
+                   .entries_max = 16,
+                   .wide_count = 64,
+                   .voters = voters};
   options.timing.tick_ns = kTickNs;
   options.timing.limits = {.window_entries = 16, .uncommitted_entries = 16, .message_entries = 16};
   options.seed = seed;
   return options;
 }
 
-// Three nodes of one kind and a clock that moves by a tenth of a tick with every turn of a node.
+// Nodes of one kind and a clock that moves by a tenth of a tick with every turn of a node.
 template <typename Node>
 struct BasicWorld {
   explicit BasicWorld(const TurnClusterOptions& options) {
@@ -48,14 +54,23 @@ struct BasicWorld {
     for (std::uint32_t k = 0; k < count; ++k) {
       now_ns += kTickNs * step_tenths / 10;
       const std::uint64_t word = random64(cluster->options().seed, 7, ++turned);
-      const std::uint32_t n = uneven ? pick(word) : static_cast<std::uint32_t>(turned % kTurnNodes);
+      const std::uint32_t n = uneven ? pick(word) : static_cast<std::uint32_t>(turned % nodes());
       if (host[n].has_value()) {
         host[n]->turn(now_ns);
       }
     }
   }
 
-  // Node 2 is turned seldom, so that its rings fill and its peers run out of credit.
+  std::uint32_t nodes() const { return cluster->node_count(); }
+
+  // The numbers of all of them.
+  std::vector<std::uint32_t> everyone() const {
+    std::vector<std::uint32_t> all(nodes());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  // Of three. Node 2 is turned seldom, so that its rings fill and its peers run out of credit.
   static std::uint32_t pick(std::uint64_t word) {
     const std::uint32_t one = random_below(word, 64);
     return one == 0 ? 2 : one % 2;
@@ -64,7 +79,7 @@ struct BasicWorld {
   void lose(std::uint32_t n) { host[n].reset(); }
 
   void start() {
-    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    for (std::uint32_t n = 0; n < nodes(); ++n) {
       host[n].emplace(*cluster, n);
     }
   }
@@ -89,14 +104,14 @@ struct BasicWorld {
 
   std::uint64_t led() {
     std::uint64_t sum = 0;
-    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    for (std::uint32_t n = 0; n < nodes(); ++n) {
       sum += host[n].has_value() ? counts(n).sum.led : 0;
     }
     return sum;
   }
 
   std::unique_ptr<TurnCluster> cluster;
-  std::optional<Node> host[kTurnNodes];
+  std::optional<Node> host[kTurnNodesMax];
   std::uint64_t now_ns = 1'000'000;
   std::uint64_t turned = 0;
   bool uneven = false;
@@ -138,7 +153,7 @@ void expect_equal_everywhere(BasicWorld<Node>& world, const std::vector<std::uin
 // holds.
 template <typename Node>
 void expect_nothing_lost(BasicWorld<Node>& world, std::uint64_t dropped = 0) {
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+  for (std::uint32_t n = 0; n < world.nodes(); ++n) {
     const NodeCounts counts = world.counts(n);
     EXPECT_EQ(counts.sum.unsent, 0u);
     EXPECT_LE(counts.sum.dropped, dropped) << "node " << n;

@@ -31,7 +31,8 @@ TEST(ResidentNames, WhoLeadsIsTheNumberOfAWordAndTheIdOfAHost) {
   const LeaderTable table{words.data(), pages.data(), 1};
   ResidentLeaders leaders(NodeId{1000}, shape, table, kNames);
   EXPECT_EQ(leaders.voting_count(), 4u);
-  table.tell(2, encode({consensus::Role::Follower, Term{5}, NodeId{2}, kStandingMembers}));
+  table.tell(
+      2, encode({consensus::Role::Follower, Term{5}, NodeId{2}, standing_members(kStandingSlots)}));
   table.tell(3, encode({consensus::Role::Leader, Term{6}, NodeId{3}, 0b011}));
   table.close(0, 2, 1);
   for (const ResidentLeaders::Change& change : std::vector(leaders.look())) {

@@ -379,6 +379,11 @@ enum class ErrorCode : std::uint32_t {
   LockBatchForeign = 6708,
 
   DeviceRefused = 6715,
+  GpuStopped = 6725,
+  GpuContextRestarted = 6726,
+  GpuDrains = 6727,
+  GpuFaultSeen = 6728,
+  GpuShared = 6729,
   TlsOwnExpired = 6735,
   TlsOwnRevoked = 6736,
   TlsOwnUntrusted = 6737,

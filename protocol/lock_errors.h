@@ -237,6 +237,21 @@ inline constexpr ErrorEntry kLockErrors[] = {
     {ErrorCode::DeviceRefused, "DeviceRefused", StatusCode::Internal, ExitCode::Unavailable,
      "the node's device judged the command again and found it unsound, so nothing was decided",
      "Read gcoord_server_resident_requests_unsound_total of the node for the fault, and restart the node if it rises"},
+    {ErrorCode::GpuStopped, "GpuStopped", StatusCode::Unavailable, ExitCode::Negative,
+     "the node ended because of a fault of its GPU, as --gpu-policy says",
+     "Drain and check the GPU (nvidia-smi -q, dcgmi diag) before the node is started again"},
+    {ErrorCode::GpuContextRestarted, "GpuContextRestarted", StatusCode::Aborted, ExitCode::Unavailable,
+     "the node closed its GPU and opens it anew because of a fault, as --gpu-policy says",
+     "Nothing, unless it repeats: then check the GPU; after three within an hour the node ends"},
+    {ErrorCode::GpuDrains, "GpuDrains", StatusCode::Unavailable, ExitCode::Unavailable,
+     "the node gives its leaderships away because of a fault of its GPU, as --gpu-policy says",
+     "Look at gpu in gcoordctl status; the node leads again when the fault has not been seen for --gpu-quiet"},
+    {ErrorCode::GpuFaultSeen, "GpuFaultSeen", StatusCode::Unavailable, ExitCode::Unavailable,
+     "the node's GPU has a fault",
+     "Look at gpu in gcoordctl status; --gpu-policy says what a node does about it"},
+    {ErrorCode::GpuShared, "GpuShared", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "other processes have the node's GPU without MPS, so each waits for its slice of time",
+     "Start CUDA MPS, give each node a GPU of its own, or give all nodes --turn-stripes 256 or less"},
 };
 
 // clang-format on

@@ -16,14 +16,14 @@ constexpr std::string_view kPrefix = "GCOORD_";
 constexpr std::size_t kNameBytesMax = 64;  // Longer than any that is known.
 constexpr std::size_t kMistakesMax = 2;
 
-constexpr std::array<std::string_view, 20> kClientVariables{
-    "GCOORD_ENDPOINTS",     "GCOORD_TIMEOUT",      "GCOORD_OUTPUT",
-    "GCOORD_CONTEXT",       "GCOORD_TLS",          "GCOORD_CACERT",
-    "GCOORD_CERT",          "GCOORD_KEY",          "GCOORD_USER",
-    "GCOORD_PASSWORD_FILE", "GCOORD_TOKEN_FILE",   "GCOORD_INSECURE_CREDENTIALS",
-    "GCOORD_LOCK_NAME",     "GCOORD_LOCK_TOKEN",   "GCOORD_LOCK_TOKENS",
-    "GCOORD_LOCK_SESSION",  "GCOORD_SESSION",      "GCOORD_SESSION_KEY_FD",
-    "GCOORD_DEVICE_FAULT",  "GCOORD_DEVICE_SWEEPS"};
+constexpr std::array<std::string_view, 21> kClientVariables{
+    "GCOORD_ENDPOINTS",     "GCOORD_TIMEOUT",       "GCOORD_OUTPUT",
+    "GCOORD_CONTEXT",       "GCOORD_TLS",           "GCOORD_CACERT",
+    "GCOORD_CERT",          "GCOORD_KEY",           "GCOORD_USER",
+    "GCOORD_PASSWORD_FILE", "GCOORD_TOKEN_FILE",    "GCOORD_INSECURE_CREDENTIALS",
+    "GCOORD_LOCK_NAME",     "GCOORD_LOCK_TOKEN",    "GCOORD_LOCK_TOKENS",
+    "GCOORD_LOCK_SESSION",  "GCOORD_SESSION",       "GCOORD_SESSION_KEY_FD",
+    "GCOORD_DEVICE_FAULT",  "GCOORD_DEVICE_SWEEPS", "GCOORD_NVML"};
 
 // GCOORD_SERVICE_HOST, GCOORD_PORT, GCOORD_PORT_7400_TCP_ADDR, GCOORD_0_SERVICE_PORT_CLIENT.
 bool is_of_kubernetes(std::string_view name) {

@@ -5,6 +5,7 @@
 // file of --log-file. Exit codes are those of protocol/error_codes.h, and 7 for a node that has
 // left its cluster.
 #include "cli/gcoordd/auth_recover.h"
+#include "cli/gcoordd/context_restarts.h"
 #include "cli/gcoordd/dev_certificates.h"
 #include "cli/gcoordd/force_new_cluster.h"
 #include "cli/gcoordd/hidden_options.h"
@@ -13,7 +14,6 @@
 #include "cli/gcoordd/shown_configuration.h"
 #include "cli/gcoordd/start_signals.h"
 #include "cli/gcoordd/temporary_directory.h"
-#include "common/device/device_errors.h"
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "server/debug/pages.h"
@@ -197,6 +197,7 @@ int run(const server::Invocation& invocation, Process& process) {
   });
   const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
+  NodeRestarts context_restarts;
   while (node.ok()) {
     keep_ports(options, node.value()->ports());
     if (configuration.text().empty()) {
@@ -204,18 +205,24 @@ int run(const server::Invocation& invocation, Process& process) {
     }
     process.start_signals->hand_over();
     status = node.value()->run({on_ready, on_hangup});
-    if (!server::is_taken_over(status)) {
+    const bool restarts = context_restarts.takes(status);
+    if (!server::is_taken_over(status) && !restarts) {
       break;
     }
-    server::log_warning(server::LogComponent::Disk, "{}", status.message());
+    server::log_warning(
+        restarts ? server::LogComponent::Gpu : server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
+    const auto gpu = node.value()->gpu();
     node.value().reset();  // It holds the directory.
+    if (restarts) {
+      NodeRestarts::close_context(gpu);
+    }
     node = opening.open(opened);
   }
   if (!node.ok()) {
     return fail(node.status());
   }
-  if (is_device_fault(status.detail())) {
+  if (is_of_device(status)) {
     leave_at_once(fail(status), process);
   }
   return status.ok() ? 0 : fail(status);

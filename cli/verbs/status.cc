@@ -165,6 +165,24 @@ void add_low_disks(std::vector<std::string>& notes, const Json& nodes) {
   }
 }
 
+// A line for each fault of a node's GPU, and one where others have it, too.
+void add_gpus(std::vector<std::string>& notes, const Json& nodes) {
+  for (const Json& node : nodes) {
+    const Json gpu = node.value("gpu", Json{});
+    if (!gpu.is_object()) {
+      continue;
+    }
+    const std::string prefix = "node " + text_of(node, "node") + ": WARNING: its GPU: ";
+    for (const Json& each : gpu.value("conditions", Json::array())) {
+      notes.push_back(prefix + text_of(each, "fault") + ": " + text_of(each, "evidence") +
+                      "; by --gpu-policy: " + text_of(each, "action"));
+    }
+    if (gpu.value("shared", false)) {
+      notes.push_back(prefix + "other processes have contexts there without MPS");
+    }
+  }
+}
+
 // A line for each alarm that is armed at any node, once.
 void add_alarms(std::vector<std::string>& notes, const Json& nodes) {
   std::set<std::string> said;
@@ -344,6 +362,7 @@ int show_status(Context& context) {
   table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
   add_low_disks(table.notes, nodes);
+  add_gpus(table.notes, nodes);
   add_alarms(table.notes, nodes);
   add_deadlocks(table.notes, nodes);
   add_coordinators(table.notes, nodes);

@@ -48,6 +48,12 @@ Result<GpuFacts> gpu_facts(std::uint32_t index) {
   return facts;
 }
 
+Status close_gpu_context(std::uint32_t index) {
+  GCOORD_CUDA_TRY(cudaSetDevice(static_cast<int>(index)));
+  GCOORD_CUDA_TRY(cudaDeviceReset());
+  return {};
+}
+
 Result<std::uint32_t> gpu_by_uuid(const std::array<std::uint8_t, 16>& uuid) {
   GCOORD_TRY(const std::uint32_t count, gpu_count());
   for (std::uint32_t index = 0; index < count; ++index) {

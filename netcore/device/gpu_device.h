@@ -48,6 +48,10 @@ Status gpu_host_atomics(std::uint32_t device);
 // page-locked host memory for Pinned. Initialises the device's context.
 Result<std::unique_ptr<MemorySource>> make_gpu_memory(std::uint32_t index);
 
+// Closes this process's context on device `index`, with all memory and kernels there. Whoever has
+// something there has let it go before. Other processes notice nothing.
+Status close_gpu_context(std::uint32_t index);
+
 // "cuda:3" -> 3; InvalidArgument with the right spelling otherwise.
 Result<std::uint32_t> parse_gpu_name(const std::string& text);
 

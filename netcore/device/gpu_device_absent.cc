@@ -35,6 +35,10 @@ Status gpu_host_atomics(std::uint32_t /*device*/) {
   return absent();
 }
 
+Status close_gpu_context(std::uint32_t /*index*/) {
+  return absent();
+}
+
 Result<std::unique_ptr<MemorySource>> make_gpu_memory(std::uint32_t /*index*/) {
   return absent();
 }

@@ -1,6 +1,7 @@
 #include "netcore/gpu_channel/gpu_channel.h"
 
 #include "common/assert.h"
+#include "netcore/memory/epoch.h"
 #include "netcore/memory/order.h"
 
 #include <string>
@@ -84,7 +85,7 @@ void GpuChannel::attach(const MemoryRange& peer_region, bool owned) {
 }
 
 Status GpuChannel::begin(std::uint32_t epoch) {
-  GCOORD_ASSERT(epoch >= options_.epoch);
+  GCOORD_ASSERT(!is_later_epoch(options_.epoch, epoch));
   options_.epoch = epoch;
   return store(control()->epoch, epoch);
 }

@@ -49,12 +49,6 @@ std::string contradiction(const GpuGreeting& theirs, const GpuNvlinkOptions& opt
   return "";
 }
 
-// Whether the peer asks for an epoch that nobody reaches by joining: it would use up the numbers.
-bool is_far(const GpuGreeting& theirs, const GpuNvlinkOptions& options) {
-  return theirs.epoch_min > kGpuEpochMax || (theirs.epoch_min > options.epoch_min &&
-                                             theirs.epoch_min - options.epoch_min > kGpuEpochLead);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<GpuChannel>> join_gpu_nvlink(MemoryRegistry& registry,
@@ -79,13 +73,13 @@ Result<std::unique_ptr<GpuChannel>> join_gpu_nvlink(MemoryRegistry& registry,
   if (!why.empty()) {
     return Status{StatusCode::FailedPrecondition, why};
   }
-  if (is_far(theirs, options)) {
+  if (is_far_epoch(options.epoch_min, theirs.epoch_min)) {
     return Status{StatusCode::DataLoss,
                   "the peer asks for epoch " + std::to_string(theirs.epoch_min)};
   }
   GCOORD_TRY(const MemoryRange peer, registry.import(fd.get(), region_bytes(options.layout)));
   channel->attach(peer, true);
-  GCOORD_TRY_STATUS(channel->begin(std::max(options.epoch_min, theirs.epoch_min)));
+  GCOORD_TRY_STATUS(channel->begin(later_epoch(options.epoch_min, theirs.epoch_min)));
   return channel;
 }
 

@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/gpu_channel/gpu_channel.h"
+#include "netcore/memory/epoch.h"
 #include "netcore/transport/fd_socket.h"
 
 #include <cstdint>
@@ -24,10 +25,17 @@
 
 namespace gcoord::netcore {
 
-// Epochs rise by one with every join. A peer that asks for one so far ahead, or so large, is
-// refused (DataLoss): it would use up the numbers of the pair.
+// Epochs rise by one with every join, and go round (netcore/memory/epoch.h). A peer that asks for
+// one so far ahead, or so large, is refused (DataLoss): nobody gets there by joining.
 inline constexpr std::uint32_t kGpuEpochLead = 1u << 24;
-inline constexpr std::uint32_t kGpuEpochMax = 1u << 31;
+inline constexpr std::uint32_t kGpuEpochMax = kEpochCount;
+
+// Whether a peer tells of an epoch that no pair reaches by joining. `own_next`: the next one of the
+// own side. What lies behind that is never far.
+constexpr bool is_far_epoch(std::uint32_t own_next, std::uint32_t told) {
+  return told > kGpuEpochMax ||
+         (is_later_epoch(told, own_next) && epoch_steps(own_next, told) > kGpuEpochLead);
+}
 
 struct GpuNvlinkOptions {
   ClusterId cluster;

@@ -215,7 +215,7 @@ void PeerNetwork::on_connected(LinkId link) {
 void PeerNetwork::send_hello(PeerRecord& peer) {
   std::array<std::byte, kGreetingBytes> hello;
   encode_greeting(
-      FrameKind::Hello, self_greeting(options_, peer.address.id, peer.epoch + 1), hello);
+      FrameKind::Hello, self_greeting(options_, peer.address.id, epoch_after(peer.epoch)), hello);
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> bytes;
   std::span<const std::byte> message{hello};
   if (peer.proof.has_value()) {
@@ -304,10 +304,6 @@ void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
   }
   const std::uint32_t epoch =
       peer == nullptr ? 0 : next_epoch(hello, options_.incarnation, peer->epoch);
-  if (admission.admitted() && epoch > kEpochMax) {
-    admission = {.code = RefusalCode::NotAdmitted,
-                 .text = "out of channel epochs: restart this node"};
-  }
   if (!admission.admitted()) {
     refuse(link, hello.from.node, judged);
     return;

@@ -1,5 +1,6 @@
 // What the transport tells the peer network: links that come and go, and their frames.
 #include "common/assert.h"
+#include "netcore/memory/epoch.h"
 #include "netcore/peers/network.h"
 #include "netcore/peers/peer_table.h"
 #include "netcore/peers/strangers.h"
@@ -125,7 +126,7 @@ void PeerNetwork::bring_up(PeerRecord& peer,
                            LinkId link,
                            const Greeting& theirs,
                            std::uint32_t epoch) {
-  GCOORD_ASSERT(epoch > peer.epoch);
+  GCOORD_ASSERT(is_later_epoch(epoch, peer.epoch));
   peer.state = LinkState::Up;
   peers_->own(peer, link);
   peer.incarnation = theirs.from.incarnation;

@@ -9,7 +9,8 @@
 // greeting or a refusal (netcore/proof, docs/adr/0120): PeerNetworkOptions::proof.
 //
 // Exactly one channel lives per pair of nodes. Both sides may call; if calls cross, the lower node
-// id's call counts. A reconnect is always a new epoch, greater than every one before it.
+// id's call counts. A reconnect is always a new epoch, later than every one before it
+// (netcore/memory/epoch.h).
 //
 // Time is a parameter: `now_ms` is the caller's monotonic clock in milliseconds; netcore reads
 // none. Single-threaded, no locks, no exceptions. Callbacks run inside `progress` and may call
@@ -57,7 +58,7 @@ class Sink {
                         std::span<const Slot> slots,
                         const PayloadView& payloads) = 0;
   virtual void on_heartbeat(NodeId from, const Heartbeat& heartbeat) = 0;
-  // The channel came up, under an epoch greater than any before. Credit is full from here.
+  // The channel came up, under an epoch later than any before. Credit is full from here.
   virtual void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) = 0;
   // The channel died; `reason` is for people. Always after an on_peer_up of the same epoch.
   virtual void on_peer_down(NodeId peer, std::string_view reason) = 0;

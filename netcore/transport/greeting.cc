@@ -265,7 +265,7 @@ Admission judge_hello(const Greeting& hello, const Greeting& self, const CallerR
     return admission;
   }
   const bool same_life = hello.from.incarnation == caller.incarnation;
-  if (caller.is_up && same_life && hello.epoch <= caller.epoch) {
+  if (caller.is_up && same_life && !is_later_epoch(hello.epoch, caller.epoch)) {
     return refuse(RefusalCode::CallCrossed, "a later call has been answered already");
   }
   if (caller.is_calling_it && self.from.node < hello.from.node) {
@@ -281,15 +281,33 @@ Admission judge_welcome(const Greeting& welcome,
   if (admission.admitted()) {
     admission = judge_incarnation(welcome, expected);
   }
-  if (admission.admitted() && welcome.epoch <= expected.epoch) {
+  if (admission.admitted() && !is_later_epoch(welcome.epoch, expected.epoch)) {
     return refuse(RefusalCode::OldIncarnation, "the answer names a past epoch");
   }
   return admission;
 }
 
 std::uint32_t next_epoch(const Greeting& hello, Incarnation self, std::uint32_t newest_seen) {
-  const std::uint32_t lives = ordinal_of(hello.from.incarnation) + ordinal_of(self);
-  return std::max({lives * kEpochsPerLife, hello.epoch, newest_seen + 1});
+  const std::uint32_t by_lives =
+      (ordinal_of(hello.from.incarnation) + ordinal_of(self)) * kEpochsPerLife;
+  const bool forgot = hello.epoch <= 1;
+  if (newest_seen == 0 && forgot) {
+    return std::max(by_lives, hello.epoch);
+  }
+  std::uint32_t epoch = newest_seen == 0 ? hello.epoch : epoch_after(newest_seen);
+  const auto take_if_later = [&](std::uint32_t other) {
+    if (is_later_epoch(other, newest_seen) && is_later_epoch(other, epoch)) {
+      epoch = other;
+    }
+  };
+  if (!forgot) {
+    take_if_later(hello.epoch);
+  }
+  // Only upwards: across the end of the numbers it would jump over what nobody has used yet.
+  if (by_lives > epoch) {
+    take_if_later(by_lives);
+  }
+  return epoch;
 }
 
 }  // namespace gcoord::netcore

@@ -2,13 +2,14 @@
 //
 // A greeting is a frame of the Control band with one slot. Cluster, node and incarnation stand in
 // the frame header; the slot adds the data directory, the ring sizes and the epoch. The caller
-// proposes an epoch greater than any it has seen with this peer; the called side answers with one
-// that is at least that and greater than any it has seen itself. Pure functions over bytes; what
-// arrives is judged, never asserted on.
+// proposes an epoch later than any it has seen with this peer (netcore/memory/epoch.h); the called
+// side answers with one that is at least that and later than any it has seen itself. Pure functions
+// over bytes; what arrives is judged, never asserted on.
 #pragma once
 
 #include "netcore/channel/frame.h"
 #include "netcore/memory/admission.h"
+#include "netcore/memory/epoch.h"
 
 #include <array>
 #include <cstdint>
@@ -23,10 +24,9 @@ inline constexpr std::uint32_t kPeerProtocol = 2;
 
 inline constexpr std::size_t kRefusalTextBytesMax = 512;
 
-// Bounds on what a greeting may claim, so that a forged one cannot push an epoch to where it wraps:
-// some four million lives of each of two nodes (common/incarnation.h), with 256 epochs each, make
-// 2^31.
-inline constexpr std::uint32_t kEpochMax = 1u << 31;
+// The last epoch that a greeting may claim; then they go round. Some four million lives
+// of each of two nodes (common/incarnation.h), with 256 epochs each, make as many.
+inline constexpr std::uint32_t kEpochMax = kEpochCount;
 
 // A greeting as both sides understand it.
 struct Greeting {
@@ -79,9 +79,9 @@ Admission judge_welcome(const Greeting& welcome,
                         const Greeting& self,
                         const CallerRecord& expected);
 
-// The epoch of a channel that is being opened: greater than every one that either side has seen,
-// and, should both have forgotten in a restart, greater by their incarnations. May exceed kEpochMax
-// after a forged greeting: such a channel must not be opened.
+// The epoch of a channel that is being opened: later than newest_seen, and than every one that the
+// caller has seen unless the two remember epochs half of the circle apart; and, should both have
+// forgotten in a restart, greater by their incarnations. Whatever a greeting claims, there is one.
 std::uint32_t next_epoch(const Greeting& hello, Incarnation self, std::uint32_t newest_seen);
 
 }  // namespace gcoord::netcore

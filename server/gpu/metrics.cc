@@ -53,6 +53,30 @@ void show_gpu(const GpuFacts& facts, const Shown& gpu) {
       in(kThousandths, gpu.name("energy_joules_total", "Energy since the driver was loaded")),
       facts.energy_mj);
   gpu.gauge(gpu.name("temperature_celsius", "Temperature"), facts.temperature_c);
+  gpu.counter(
+      gpu.name("ecc_corrected_total", "Memory errors corrected since the driver was loaded"),
+      facts.ecc_corrected);
+  gpu.counter(
+      gpu.name("ecc_uncorrected_total", "Memory errors not corrected since the driver was loaded"),
+      facts.ecc_uncorrected);
+  gpu.counter(gpu.name("nvlink_replays_total", "Transfers that NVLinks repeated"),
+              facts.link_replays);
+  gpu.counter(gpu.name("nvlink_recoveries_total", "Recoveries of NVLinks"), facts.link_recoveries);
+  gpu.counter(gpu.name("nvlink_crc_errors_total", "Frames of NVLinks with a wrong checksum"),
+              facts.link_crc_errors);
+  gpu.gauge(gpu.name("throttle_reasons", "Bits of why clocks are low, as NVML has them"),
+            facts.throttle);
+  gpu.gauge(gpu.name("processes", "Processes with contexts of their own, not through MPS"),
+            facts.processes);
+}
+
+void show_xids(const GpuReading& reading, const Shown& gpu) {
+  std::uint64_t count = 0;
+  for (const auto& [number, events] : reading.xids) {
+    count += events;
+  }
+  gpu.counter(gpu.name("xids_total", "Xid events of the driver while this process watches"),
+              std::optional{count});
 }
 
 }  // namespace
@@ -64,6 +88,7 @@ void show_gpus(const GpuSample& sample, MetricsRegistry& page) {
       .set(sample.age.count());
   for (const GpuReading& gpu : sample.gpus) {
     show_gpu(gpu.facts, Shown(page, gpu.uuid));
+    show_xids(gpu, Shown(page, gpu.uuid));
   }
 }
 

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,15 +27,46 @@ struct Memory {
   unsigned long long used = 0;
 };
 
+struct Process {  // Of nvmlDeviceGetComputeRunningProcesses_v3.
+  unsigned int pid = 0;
+  unsigned long long used = 0;
+  unsigned int gpu_instance = 0;
+  unsigned int compute_instance = 0;
+};
+
+using EventSet = struct EventSetTag*;
+
+struct Event {
+  Device device = nullptr;
+  unsigned long long type = 0;
+  unsigned long long number = 0;  // Of an Xid event.
+  unsigned int gpu_instance = 0;
+  unsigned int compute_instance = 0;
+};
+
 constexpr int kSuccess = 0;
+constexpr int kMoreThanRoom = 7;  // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr int kTemperatureOfGpu = 0;
+constexpr int kCorrected = 0;
+constexpr int kUncorrected = 1;
+constexpr int kSinceDriver = 0;  // NVML_VOLATILE_ECC
+constexpr unsigned int kLinksMax = 18;
+constexpr unsigned int kLinkReplays = 0;
+constexpr unsigned int kLinkRecoveries = 1;
+constexpr unsigned int kLinkCrcFlits = 2;
+constexpr unsigned int kLinkCrcPayloads = 3;
+constexpr unsigned long long kXidEvent = 0x8;
 constexpr std::size_t kUuidBytes = 96;
+constexpr std::size_t kProcessesMax = 256;
 
 }  // namespace
 
 class Nvml::Impl {
  public:
   ~Impl() {
+    if (events_ != nullptr) {
+      newer_.free_events(events_);
+    }
     if (started_) {
       shutdown_();
     }
@@ -60,7 +94,10 @@ class Nvml::Impl {
       return {StatusCode::Unavailable, "nvmlInit says " + std::to_string(error)};
     }
     started_ = true;
-    return look_for_devices();
+    find_what_newer_drivers_have();
+    GCOORD_TRY_STATUS(look_for_devices());
+    register_events();
+    return {};
   }
 
   std::size_t count() const { return devices_.size(); }
@@ -90,7 +127,26 @@ class Nvml::Impl {
     if (unsigned int degrees = 0; temperature_(device, kTemperatureOfGpu, &degrees) == kSuccess) {
       facts.temperature_c = degrees;
     }
+    read_errors(device, facts);
+    if (unsigned long long why = 0;
+        newer_.throttle != nullptr && newer_.throttle(device, &why) == kSuccess) {
+      facts.throttle = why;
+    }
+    facts.processes = count_processes(device);
     return facts;
+  }
+
+  std::vector<std::pair<std::size_t, std::uint32_t>> take_xids() {
+    std::vector<std::pair<std::size_t, std::uint32_t>> taken;
+    Event event;
+    while (events_ != nullptr && taken.size() < kXidsMax &&
+           newer_.wait_events(events_, &event, 0) == kSuccess) {
+      const auto gpu = std::ranges::find(devices_, event.device);
+      if (event.type == kXidEvent && gpu != devices_.end()) {
+        taken.emplace_back(gpu - devices_.begin(), static_cast<std::uint32_t>(event.number));
+      }
+    }
+    return taken;
   }
 
  private:
@@ -98,6 +154,92 @@ class Nvml::Impl {
   bool find(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(::dlsym(library_, name));
     return function != nullptr;
+  }
+
+  // Functions that a driver may lack; what they would tell is absent then.
+  void find_what_newer_drivers_have() {
+    find(newer_.ecc, "nvmlDeviceGetTotalEccErrors");
+    find(newer_.link_state, "nvmlDeviceGetNvLinkState");
+    find(newer_.link_errors, "nvmlDeviceGetNvLinkErrorCounter");
+    find(newer_.throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    find(newer_.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+    find(newer_.mps_processes, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
+    const bool events = find(newer_.create_events, "nvmlEventSetCreate") &&
+                        find(newer_.free_events, "nvmlEventSetFree") &&
+                        find(newer_.register_events, "nvmlDeviceRegisterEvents") &&
+                        find(newer_.wait_events, "nvmlEventSetWait_v2");
+    if (!events) {
+      newer_.create_events = nullptr;
+    }
+  }
+
+  void register_events() {
+    if (newer_.create_events == nullptr || newer_.create_events(&events_) != kSuccess) {
+      events_ = nullptr;
+      return;
+    }
+    for (const Device device : devices_) {
+      newer_.register_events(device, kXidEvent, events_);  // One that has none stays without.
+    }
+  }
+
+  void read_errors(Device device, GpuFacts& facts) const {
+    const auto ecc = [&](int kind) -> std::optional<std::uint64_t> {
+      unsigned long long count = 0;
+      const bool told =
+          newer_.ecc != nullptr && newer_.ecc(device, kind, kSinceDriver, &count) == kSuccess;
+      return told ? std::optional<std::uint64_t>{count} : std::nullopt;
+    };
+    facts.ecc_corrected = ecc(kCorrected);
+    facts.ecc_uncorrected = ecc(kUncorrected);
+    if (newer_.link_state == nullptr || newer_.link_errors == nullptr) {
+      return;
+    }
+    for (unsigned int link = 0; link < kLinksMax; ++link) {
+      unsigned int active = 0;
+      if (newer_.link_state(device, link, &active) != kSuccess || active == 0) {
+        continue;
+      }
+      const auto add = [&](unsigned int counter, std::optional<std::uint64_t>& sum) {
+        if (unsigned long long count = 0;
+            newer_.link_errors(device, link, counter, &count) == kSuccess) {
+          sum = sum.value_or(0) + count;
+        }
+      };
+      add(kLinkReplays, facts.link_replays);
+      add(kLinkRecoveries, facts.link_recoveries);
+      add(kLinkCrcFlits, facts.link_crc_errors);
+      add(kLinkCrcPayloads, facts.link_crc_errors);
+    }
+  }
+
+  using ProcessList = int(Device, unsigned int*, Process*);
+
+  static std::optional<std::set<unsigned int>> pids_of(ProcessList* list, Device device) {
+    std::array<Process, kProcessesMax> rows;
+    unsigned int count = kProcessesMax;
+    const int answer = list == nullptr ? -1 : list(device, &count, rows.data());
+    if (answer != kSuccess && answer != kMoreThanRoom) {
+      return std::nullopt;
+    }
+    std::set<unsigned int> pids;
+    for (unsigned int k = 0; k < std::min<unsigned int>(count, kProcessesMax); ++k) {
+      pids.insert(rows[k].pid);
+    }
+    return pids;
+  }
+
+  // A client of MPS may stand in both lists.
+  std::optional<std::uint32_t> count_processes(Device device) const {
+    auto all = pids_of(newer_.processes, device);
+    if (!all.has_value()) {
+      return std::nullopt;
+    }
+    for (const unsigned int pid :
+         pids_of(newer_.mps_processes, device).value_or(std::set<unsigned>{})) {
+      all->erase(pid);
+    }
+    return static_cast<std::uint32_t>(all->size());
   }
 
   Status look_for_devices() {
@@ -127,6 +269,22 @@ class Nvml::Impl {
   int (*power_)(Device, unsigned int*) = nullptr;
   int (*energy_)(Device, unsigned long long*) = nullptr;
   int (*temperature_)(Device, int, unsigned int*) = nullptr;
+
+  // Functions that a driver may lack; nullptr then.
+  struct Newer {
+    int (*ecc)(Device, int, int, unsigned long long*) = nullptr;
+    int (*link_state)(Device, unsigned int, unsigned int*) = nullptr;
+    int (*link_errors)(Device, unsigned int, unsigned int, unsigned long long*) = nullptr;
+    int (*throttle)(Device, unsigned long long*) = nullptr;
+    ProcessList* processes = nullptr;
+    ProcessList* mps_processes = nullptr;
+    int (*create_events)(EventSet*) = nullptr;
+    int (*free_events)(EventSet) = nullptr;
+    int (*register_events)(Device, unsigned long long, EventSet) = nullptr;
+    int (*wait_events)(EventSet, Event*, unsigned int) = nullptr;
+  } newer_;
+
+  EventSet events_ = nullptr;
 };
 
 Nvml::Nvml(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -151,15 +309,37 @@ GpuFacts Nvml::read(std::size_t gpu) const {
   return impl_->read(gpu);
 }
 
+std::vector<std::pair<std::size_t, std::uint32_t>> Nvml::take_xids() {
+  return impl_->take_xids();
+}
+
+std::string gpu_uuid_text(const std::array<std::uint8_t, 16>& uuid) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (std::size_t k = 0; k < uuid.size(); ++k) {
+    if (k == 4 || k == 6 || k == 8 || k == 10) {
+      text += '-';
+    }
+    text += {kDigits[uuid[k] >> 4], kDigits[uuid[k] & 15]};
+  }
+  return text;
+}
+
 GpuSource nvml_source(std::string library) {
+  using Xids = std::map<std::uint32_t, std::uint64_t>;
   return [library = std::move(library),
-          nvml = std::shared_ptr<Nvml>()]() mutable -> Result<std::vector<GpuReading>> {
+          nvml = std::shared_ptr<Nvml>(),
+          xids = std::vector<Xids>()]() mutable -> Result<std::vector<GpuReading>> {
     if (nvml == nullptr) {
       GCOORD_TRY(nvml, Nvml::open(library));
+      xids.resize(nvml->count());
+    }
+    for (const auto& [gpu, number] : nvml->take_xids()) {
+      ++xids[gpu][number];
     }
     std::vector<GpuReading> gpus;
     for (std::size_t gpu = 0; gpu < nvml->count(); ++gpu) {
-      gpus.push_back({nvml->uuid(gpu), nvml->read(gpu)});
+      gpus.push_back({nvml->uuid(gpu), nvml->read(gpu), xids[gpu]});
     }
     return gpus;
   };

@@ -20,13 +20,13 @@
 
 namespace gcoord::server {
 
-// Between the end of a reading and the next one: a third of Prometheus' usual interval of scrapes.
-inline constexpr std::chrono::seconds kGpuSampleInterval{5};
+// Between the end of a reading and the next one: a node drains or stops soon after an event.
+inline constexpr std::chrono::seconds kGpuSampleInterval{1};
 
 // The thread reads on for so long after the last sample was taken.
 inline constexpr std::chrono::seconds kGpuSampleDemand{300};
 
-// A sample that is older says nothing of the GPUs of now: five readings in a row are missing.
+// A sample that is older says nothing of the GPUs of now: many readings in a row are missing.
 inline constexpr std::chrono::seconds kGpuSampleStale{30};
 
 struct GpuSample {

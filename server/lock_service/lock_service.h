@@ -171,8 +171,10 @@ class LockService final : public StateMachine {
 
   DeadlockWatch::Counts deadlock_counts() const { return tasks_.deadlocks.counts(); }
 
-  // Whether another node has said that its disk is low.
-  bool disk_is_low(NodeId node) const { return tasks_.features.disk_is_low(node); }
+  // Whether another node may be given leaderships: its disk is not low, and it does not drain.
+  bool takes_leaders(NodeId node) const {
+    return !tasks_.features.disk_is_low(node) && !tasks_.features.drains(node);
+  }
 
   // Whether all nodes of the cluster have said that they have it.
   bool all_have(protocol::Feature feature) const { return tasks_.features.all_have(feature); }

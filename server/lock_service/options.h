@@ -25,6 +25,7 @@ struct LockServiceOptions {
   std::uint64_t index_seed = 0;
   // Whether the node's disk has no room for more (space_admission.h); any thread. Empty: never.
   std::function<bool()> disk_is_low;
+  std::function<bool()> drains;  // Whether the node gives its leaderships away; empty: never.
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
   std::uint32_t slow_request_ms = 0;          // See SlowRequests; 0: none is slow.

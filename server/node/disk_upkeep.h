@@ -44,8 +44,8 @@ class DiskUpkeep {
   // As of the last look.
   bool is_low() const { return low_; }
 
-  // Whether the peer has said that its own is.
-  bool is_low(NodeId peer) const { return environment_.service.disk_is_low(peer); }
+  // Whether the peer may be given leaderships, as it has said.
+  bool takes_leaders(NodeId peer) const { return environment_.service.takes_leaders(peer); }
 
  private:
   Environment environment_;

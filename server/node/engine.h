@@ -7,6 +7,7 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "server/evidence/vote_watch.h"
+#include "server/gpu_guard/open.h"
 #include "server/identities/node_identities.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
@@ -29,6 +30,7 @@ struct Links {
   std::unique_ptr<NodeIdentities> identities;
   std::unique_ptr<DeviceLinks> device;
   std::unique_ptr<VoteWatch> votes;  // The engine calls it.
+  std::unique_ptr<GpuGuard> gpu;     // nullptr: there is no GPU to watch.
 };
 
 // What the log needs beside the node's options; `options.before_start` is set here. machine and

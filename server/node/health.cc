@@ -48,11 +48,15 @@ bool NodeHealth::on_turn(std::uint64_t now_us) {
 }
 
 void NodeHealth::on_look(const NodeView& view, const NodeLedger& ledger, std::uint64_t now_ms) {
-  board_.set_checks({serves_check(),
-                     majority_check(view, members_),
-                     disk_check(view, now_ms),
-                     ledger_check(ledger),
-                     {"alarms", alarms_.empty(), alarms_, false}});
+  std::vector<HealthCheck> checks = {serves_check(),
+                                     majority_check(view, members_),
+                                     disk_check(view, now_ms),
+                                     ledger_check(ledger),
+                                     {"alarms", alarms_.empty(), alarms_, false}};
+  if (gpu_.has_value()) {
+    checks.push_back({"gpu", gpu_->empty(), *gpu_, false});
+  }
+  board_.set_checks(std::move(checks));
   tell_status();
 }
 

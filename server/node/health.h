@@ -7,6 +7,7 @@
 //   disk       writes become durable
 //   ledger     it signs the cluster's ledger; a warning, because locks need no signature
 //   alarms     it has raised none about the cluster; a warning, because the node itself is well
+//   gpu        nothing is wrong with its GPU; a warning; only where it watches one
 //
 // The board for any thread; all else is the loop's.
 #pragma once
@@ -18,6 +19,7 @@
 #include "server/interfaces/replica_view.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,6 +38,9 @@ class NodeHealth {
 
   // What the armed alarms of the node say, from now on; empty: there are none.
   void set_alarms(std::string texts) { alarms_ = std::move(texts); }
+
+  // What is wrong with the GPU that the node watches, from now on; empty: nothing is.
+  void set_gpu(std::string trouble) { gpu_ = std::move(trouble); }
 
   // Once per pass of the loop. Whether a look is due, about once a second.
   bool on_turn(std::uint64_t now_us);
@@ -61,6 +66,7 @@ class NodeHealth {
 
   ClusterMembers members_;
   std::string alarms_;
+  std::optional<std::string> gpu_;  // None: it watches none.
   HealthBoard board_;
   SystemdNotify notify_;
   std::uint64_t next_look_us_ = 0;

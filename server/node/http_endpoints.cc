@@ -14,11 +14,6 @@
 namespace gcoord::server {
 namespace {
 
-// Of a node that may work on a GPU.
-bool may_use_gpu(const DeviceChoice& device) {
-  return device.kind == DeviceChoice::Kind::Cuda || device.kind == DeviceChoice::Kind::Auto;
-}
-
 // A page that takes its time holds one of them, and two are left for the rest.
 constexpr std::uint32_t kOperatorThreads = 3;
 
@@ -27,14 +22,13 @@ struct OperatorParts {
   MetricsRegistry& metrics;
   DebugPages& debug;
   HttpGate& gate;
+  GpuSampler* gpus;
 };
 
 // All pages but those of health.
-HttpHandler operator_pages(const OperatorParts& parts, GpuSource gpus) {
+HttpHandler operator_pages(const OperatorParts& parts) {
   const auto process = std::make_shared<ProcessMetrics>(parts.metrics);
-  const auto sampler =
-      gpus ? std::make_shared<GpuSampler>(std::move(gpus)) : std::shared_ptr<GpuSampler>();
-  return [parts, process, sampler](const HttpRequest& request) {
+  return [parts, process](const HttpRequest& request) {
     if (auto refusal = parts.gate.refusal(HttpPort::Metrics, request)) {
       return *std::move(refusal);
     }
@@ -43,8 +37,8 @@ HttpHandler operator_pages(const OperatorParts& parts, GpuSource gpus) {
     }
     process->refresh();
     MetricsRegistry of_gpus;
-    if (sampler != nullptr) {
-      if (const auto sample = sampler->sample()) {
+    if (parts.gpus != nullptr) {
+      if (const auto sample = parts.gpus->sample()) {
         show_gpus(*sample, of_gpus);
       }
     }
@@ -93,7 +87,6 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
   if (!options.listen_metrics.empty()) {
     metrics_listen_ = options.listen_metrics;
     debug_ = std::make_unique<DebugPages>(debug_options(options, pages.incarnation, texts_));
-    GpuSource gpus = may_use_gpu(options.device) ? pages.gpus : GpuSource{};
     GCOORD_TRY(metrics_,
                HttpServer::open({.port_name = "metrics",
                                  .option = "listen-metrics",
@@ -101,7 +94,7 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
                                  .limits = {.threads = kOperatorThreads},
                                  .at_once = health_pages(pages.health.board()),
                                  .tls = pages.tls},
-                                operator_pages({pages.metrics, *debug_, gate_}, std::move(gpus)),
+                                operator_pages({pages.metrics, *debug_, gate_, pages.gpus}),
                                 pages.metrics));
   }
   if (!options.listen_ledger.empty()) {

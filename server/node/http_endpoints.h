@@ -14,7 +14,7 @@
 #include "server/debug/pages.h"
 #include "server/endpoints/ledger_endpoint.h"
 #include "server/gate/http_gate.h"
-#include "server/gpu/nvml.h"
+#include "server/gpu/sampler.h"
 #include "server/http/server.h"
 #include "server/interfaces/ledger_view.h"
 #include "server/node/health.h"
@@ -35,7 +35,7 @@ class HttpEndpoints {
     const NodeHealth& health;
     const LedgerView& ledger;
     MetricsRegistry& metrics;
-    GpuSource gpus = nvml_source();  // Read only on a node that may work on a GPU.
+    GpuSampler* gpus = nullptr;  // nullptr: the node has no GPU to show.
     Incarnation incarnation = {};
     const PortTls* tls = nullptr;  // As HttpServerOptions::tls.
   };

@@ -26,7 +26,9 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -63,7 +65,11 @@ class Node::Impl {
       : start_(std::move(start)),
         client_port_(context_, start_, metrics_),
         space_({.metrics = &metrics_, .marks = {}}),
-        service_(service_options(options(), space_), client_port_.frontend, metrics_),
+        service_(service_options(options(),
+                                 space_,
+                                 [this] { return links_.gpu != nullptr && links_.gpu->drains(); }),
+                 client_port_.frontend,
+                 metrics_),
         ledger_stack_(options(), service_, metrics_),
         endpoints_(texts, metrics_),
         events_(context_),
@@ -108,6 +114,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
     GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
     links_.device = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
+    links_.gpu = open_gpu_guard(options(), engine_->view().stepper.name, metrics_);
     open_reports();
     service_.start(*engine_, engine_->incarnation(), *reports_);
     start_votes(*links_.votes, {*engine_, ledger_stack_, service_});
@@ -132,6 +139,7 @@ class Node::Impl {
                                       {.health = health_,
                                        .ledger = ledger_stack_.ledger(),
                                        .metrics = metrics_,
+                                       .gpus = links_.gpu ? links_.gpu->sampler() : nullptr,
                                        .incarnation = engine_->incarnation(),
                                        .tls = &client_port_.tls.http()}));
     std::vector<int> fds = engine_->event_fds();
@@ -157,6 +165,8 @@ class Node::Impl {
             endpoints_.ledger_port()};
   }
 
+  std::optional<std::uint32_t> gpu() const { return gpu_index(engine_->view().stepper.name); }
+
   Status reload(const NodeOptions& changed) {
     // A file of TLS that cannot be used keeps nothing else from changing.
     const Status trusted = links_.trust->reload(changed);
@@ -169,7 +179,7 @@ class Node::Impl {
   Status run(const Events& events) {
     bool ready = false;
     const std::uint64_t began_us = time_.read();
-    while (!events_.stopping()) {
+    while (!events_.stopping() && gpu_end().ok()) {
       if (!ready && has_roles(began_us) && is_ready(engine_->view(), membership_->members())) {
         ready = true;
         look_at_health();
@@ -181,15 +191,18 @@ class Node::Impl {
       }
       GCOORD_TRY_STATUS(pass());
     }
-    log_info(LogComponent::Node, "stopping: {}", events_.stop_reason());
-    health_.on_stopping(events_.stop_reason());
+    const std::string why = gpu_end().ok() ? events_.stop_reason() : "a fault of the GPU";
+    log_info(LogComponent::Node, "stopping: {}", why);
+    health_.on_stopping(why);
     GCOORD_TRY_STATUS(hand_over());
     client_port_.frontend.stop();
-    return Status{};
+    return gpu_end();
   }
 
  private:
   const NodeOptions& options() const { return start_.options(); }
+
+  Status gpu_end() const { return links_.gpu == nullptr ? Status{} : links_.gpu->end(); }
 
   Status open_log(ReplicaOptions engine) {
     engine.space = &space_;
@@ -227,27 +240,28 @@ class Node::Impl {
   }
 
   void open_reports() {
-    reports_ = std::make_unique<StatusReports>(
-        StatusSources{&options(),
-                      engine_.get(),
-                      &service_,
-                      &ledger_stack_.limits(),
-                      &ledger_stack_.history().worker(),
-                      &ledger_stack_.ledger(),
-                      &health_.board(),
-                      &space_,
-                      [this] { return client_port_.frontend.connection_count(); },
-                      [this] { return time_.elapsed_ms(); },
-                      [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
-                      [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
-                      [this] { return endpoints_.metrics_address(); },
-                      [this] {
-                        return client_services_ == nullptr ? Json(nullptr)
-                                                           : client_services_->detection().report();
-                      },
-                      [this] { return &client_port_.frontend.sockets().counters(); },
-                      [this] { return ledger_stack_.access().table().enabled; },
-                      [this] { return &links_.votes->list(); }});
+    reports_ = std::make_unique<StatusReports>(StatusSources{
+        &options(),
+        engine_.get(),
+        &service_,
+        &ledger_stack_.limits(),
+        &ledger_stack_.history().worker(),
+        &ledger_stack_.ledger(),
+        &health_.board(),
+        &space_,
+        [this] { return client_port_.frontend.connection_count(); },
+        [this] { return time_.elapsed_ms(); },
+        [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
+        [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
+        [this] { return endpoints_.metrics_address(); },
+        [this] {
+          return client_services_ == nullptr ? Json(nullptr)
+                                             : client_services_->detection().report();
+        },
+        [this] { return &client_port_.frontend.sockets().counters(); },
+        [this] { return ledger_stack_.access().table().enabled; },
+        [this] { return &links_.votes->list(); },
+        [this] { return links_.gpu == nullptr ? Json(nullptr) : links_.gpu->report(); }});
   }
 
   void set_identity_secret() {
@@ -299,6 +313,7 @@ class Node::Impl {
                                                            .watches = client_services_->watches(),
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *links_.device,
+                                                           .gpu = links_.gpu.get(),
                                                            .log = log_},
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
@@ -428,6 +443,9 @@ class Node::Impl {
 
   void look_at_health() {
     health_.set_alarms(client_services_->detection().armed_alarms());
+    if (links_.gpu != nullptr && links_.gpu->sampler() != nullptr) {
+      health_.set_gpu(links_.gpu->trouble());
+    }
     health_.on_look(engine_->view(), ledger_stack_.ledger(), time_.read() / 1000);
   }
 
@@ -500,6 +518,10 @@ NodePorts Node::ports() const {
 
 const TlsChoices& Node::change_tls(const TlsChoices& choices) {
   return impl_->change_tls(choices);
+}
+
+std::optional<std::uint32_t> Node::gpu() const {
+  return impl_->gpu();
 }
 
 Status Node::run(const Events& events) {

@@ -5,7 +5,8 @@
 // One thread runs all of it; the engine's disk threads and the metrics listener stand apart. The
 // node never spins: it sleeps until a socket, the disk or a deadline wants it. It ends on SIGTERM
 // or SIGINT (run() is Ok), or for good when the engine cannot go on, for example after a failed
-// fsync: then nothing more is acknowledged and run() says why.
+// fsync: then nothing more is acknowledged and run() says why. It also ends, after it has handed
+// its leaderships over, when its GPU's faults ask for it (server/gpu_guard/guard.h).
 #pragma once
 
 #include "common/status.h"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace gcoord::server {
 
@@ -38,6 +40,9 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   NodePorts ports() const;
+
+  // N of cuda:N that the node works on; none: it works on no GPU.
+  std::optional<std::uint32_t> gpu() const;
 
   // TLS goes by other choices from now on, for connections that begin; its files are loaded anew.
   // What cannot be leaves everything as it was; the log says which. Returns the choices in use. The

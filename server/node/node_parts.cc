@@ -114,7 +114,9 @@ protocol::RequestLimits request_limits(const NodeOptions& options) {
 
 }  // namespace
 
-LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space) {
+LockServiceOptions service_options(const NodeOptions& options,
+                                   const ledger::SpaceGuard& space,
+                                   std::function<bool()> drains) {
   LockServiceOptions result;
   result.node = options.node;
   result.nodes = all_nodes(options);
@@ -132,6 +134,7 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   result.session_locks_max = options.session_locks_max;
   result.index_seed = draw_random();
   result.disk_is_low = [&space] { return space.is_low(); };
+  result.drains = std::move(drains);
   result.wall_ms = wall_ms;
   result.slow_request_ms = options.slow_request_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;

@@ -20,6 +20,7 @@
 #include <asio/io_context.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace gcoord::server {
@@ -37,7 +38,9 @@ NodeLedgerOptions ledger_options(const NodeOptions& options);
 // the node's loop has all of them.
 std::uint32_t part_shards(const NodeOptions& options);
 
-LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
+LockServiceOptions service_options(const NodeOptions& options,
+                                   const ledger::SpaceGuard& space,
+                                   std::function<bool()> drains);
 ReplicaOptions engine_options(const NodeStart& start);
 // Where clients get shared memory; empty: nowhere.
 std::string shm_path(const NodeOptions& options);

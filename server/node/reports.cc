@@ -284,6 +284,7 @@ std::string StatusReports::node_status() const {
                {"stepper", view.stepper.name},
                {"stepper_reason", view.stepper_why},
                {"device", device_json(view.stepper, sources_.service->sweeps().report())},
+               {"gpu", sources_.gpu()},
                {"shards", view.shard_count},
                {"leaders", view.leader_count},
                {"locks", occupied.locks},

@@ -48,6 +48,7 @@ struct StatusSources {
   std::function<const IoCounters*()> client_io;
   std::function<bool()> rights_checked;
   std::function<const std::vector<DoubleVote>*()> double_votes;  // With evidence here.
+  std::function<Json()> gpu;  // As GpuGuard::report(); null where there is no GPU to watch.
 };
 
 class StatusReports final : public NodeReports {

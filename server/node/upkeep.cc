@@ -18,18 +18,29 @@ Upkeep::Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& lea
       balance_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
                 .transfer = [this](ShardId shard,
                                    NodeId to) { environment_.engine.transfer(shard, to); },
-                .takes = [this](NodeId peer) { return !disk_->is_low(peer); },
+                .takes = [this](NodeId peer) { return disk_->takes_leaders(peer); },
                 .never_leads = [this](NodeId peer) { return is_witness(peer); }}),
-      relief_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
-               .transfer = [this](ShardId shard,
-                                  NodeId to) { environment_.engine.transfer(shard, to); },
-               .takes = [this](NodeId peer) { return !disk_->is_low(peer) && !is_witness(peer); }}),
+      relief_(
+          {.view = [this](ShardId shard) { return environment_.engine.view(shard); },
+           .transfer = [this](ShardId shard,
+                              NodeId to) { environment_.engine.transfer(shard, to); },
+           .takes =
+               [this](NodeId peer) { return disk_->takes_leaders(peer) && !is_witness(peer); }}),
       leader_transfers_(leader_transfers) {}
 
 bool Upkeep::is_witness(NodeId peer) const {
   const protocol::Member* const member =
       protocol::find_member(environment_.log.members().view, peer);
   return member != nullptr && member->role == protocol::MemberRole::Witness;
+}
+
+// Whether the node is to lead nothing because of its GPU.
+bool Upkeep::look_at_gpu(std::uint64_t now_ms) {
+  if (environment_.gpu == nullptr) {
+    return false;
+  }
+  environment_.gpu->look(now_ms);
+  return environment_.gpu->drains();
 }
 
 Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
@@ -45,8 +56,9 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   log_device_links();
   release_memory();
   disk_->look(now_ms);
+  const bool gives = look_at_gpu(now_ms) || disk_->is_low();
   if (!stopping) {
-    leader_transfers_.add(disk_->is_low() ? relief_.sweep(view) : balance_.sweep(view));
+    leader_transfers_.add(gives ? relief_.sweep(view) : balance_.sweep(view));
   }
   return environment_.ledger.sweep(environment_.engine);
 }

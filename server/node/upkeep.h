@@ -1,6 +1,7 @@
 // The work of a node's loop that is done once a second: connections, watches and the operator's log
 // hear how the node is; peers are sent what a lost message may have kept from them; leaderships are
-// balanced, or given away while the disk is low; memory is given back; the ledger ends a repair.
+// balanced, or given away while the disk is low or the GPU is to be drained; memory is given back;
+// the ledger ends a repair.
 //
 // One thread, the loop's.
 #pragma once
@@ -9,6 +10,7 @@
 #include "common/status.h"
 #include "protocol/hello.h"
 #include "server/endpoints/frontend.h"
+#include "server/gpu_guard/guard.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/node/disk_upkeep.h"
@@ -37,6 +39,7 @@ class Upkeep {
     WatchHub& watches;
     NodeLedger& ledger;
     DeviceLinks& device_links;
+    GpuGuard* gpu;  // nullptr: there is no GPU to watch.
     NodeLog& log;
   };
 
@@ -55,6 +58,7 @@ class Upkeep {
 
  private:
   bool is_witness(NodeId peer) const;
+  bool look_at_gpu(std::uint64_t now_ms);
   void announce(const NodeView& view);
   void log_device_links();
   void release_memory();

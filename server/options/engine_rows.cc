@@ -32,6 +32,11 @@ Status device(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status gpu_policy(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.gpu_policy, parse_gpu_policy(text));
+  return Status{};
+}
+
 Status turn(const std::string& text, NodeOptions& options) {
   if (text != "host" && text != "resident") {
     return wrong("'" + text + "' is neither host nor resident");
@@ -149,6 +154,22 @@ constexpr std::array kRows = {
               "repeat one of N steps of a device on the host and check its memory, 0 to 1000000; "
               "0: check nothing (default 64)",
               &number<&NodeOptions::device_check_one_in, 0, kCheckOneInMax>},
+    OptionRow{
+        "gpu-policy",
+        OptionShape::Value,
+        "CLASS=ACTION,...",
+        "what the node does about faults of its GPU; classes xid-fatal, xid-program, "
+        "ecc-uncorrected, ecc-corrected-rate, link-error, thermal, hung; actions ignore, log, "
+        "drain, restart-context, stop (default xid-fatal=stop,ecc-uncorrected=restart-context,"
+        "link-error=drain,hung=drain, the others log)",
+        &gpu_policy},
+    OptionRow{
+        "gpu-quiet",
+        OptionShape::Value,
+        "TIME",
+        "a fault of the GPU is over, and a drain for it, when it was not seen for so long, 1s "
+        "to 24h (default 10m)",
+        &duration<&NodeOptions::gpu_quiet_ms, 1000, kDayMs>},
     OptionRow{"turn",
               OptionShape::Value,
               "host|resident",

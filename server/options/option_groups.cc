@@ -50,6 +50,7 @@ constexpr std::array kRules = {
     GroupRule{"*-max", "Limits"},
     GroupRule{"device*", "Devices"},
     GroupRule{"turn*", "Devices"},
+    GroupRule{"gpu-*", "Devices"},
     GroupRule{"resident-*", "Devices"},
     GroupRule{"io-*", "Addresses"},
     GroupRule{"trace", "Logs"},

@@ -180,6 +180,19 @@ Status take_device_sweeps(const Environment& environment, NodeOptions& options) 
   return Status{};
 }
 
+// For tests, on machines without a GPU.
+Status take_nvml(const Environment& environment, NodeOptions& options) {
+  const auto text = environment("GCOORD_NVML");
+  if (!text.has_value() || text->empty()) {
+    return Status{};
+  }
+  if (!options.device.names_device()) {
+    return refuse("GCOORD_NVML is set, but --device names no GPU");
+  }
+  options.nvml_library = *text;
+  return Status{};
+}
+
 // What `dev` takes where nobody chose: TLS by certificates of its own, and plain text besides, so
 // that a client needs no file for its first lock. Whoever brings a certificate chooses as ever.
 void settle_dev_tls(TlsChoices& choices) {
@@ -374,6 +387,7 @@ Invocation examine_invocation(std::span<const std::string> arguments,
   }
   note(take_device_fault(environment, invocation.options), problems);
   note(take_device_sweeps(environment, invocation.options), problems);
+  note(take_nvml(environment, invocation.options), problems);
   return invocation;
 }
 

@@ -13,6 +13,7 @@
 #include "ledger/history/keeping.h"
 #include "protocol/members/cluster_view.h"
 #include "protocol/members/join_messages.h"
+#include "server/gpu_policy/policy.h"
 #include "server/log_levels/levels.h"
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
@@ -141,6 +142,12 @@ struct NodeOptions {
   DeviceFaultPlan device_fault;
   // The same (GCOORD_DEVICE_SWEEPS=always): the device sweeps also what is small.
   bool device_sweeps_always = false;
+  // What the node does about faults of its GPU, and for how long one lasts that is not seen again.
+  GpuPolicy gpu_policy;
+  std::uint32_t gpu_quiet_ms = 600'000;
+  // A door for tests, from the environment only (GCOORD_NVML): another library in place of NVML, of
+  // which `--device twin` has the first GPU for its own. Empty: NVML.
+  std::string nvml_library;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
   SessionKeyMode session_keys = SessionKeyMode::Auto;

@@ -24,6 +24,11 @@ static_assert(sizeof(Announcement) == 16);
 
 // Bits of the state; never renumber.
 constexpr std::byte kDiskIsLow{1};
+constexpr std::byte kDrains{2};  // Earlier releases do not look, and hand over what is given on.
+
+bool holds(const std::function<bool()>& asked) {
+  return asked && asked();
+}
 
 }  // namespace
 
@@ -66,7 +71,8 @@ void NodeFeatures::announce() {
   Announcement said;
   said.features = options_.features;
   said.incarnation = incarnation_.value;
-  said.state = options_.disk_is_low && options_.disk_is_low() ? kDiskIsLow : std::byte{};
+  said.state = (holds(options_.disk_is_low) ? kDiskIsLow : std::byte{}) |
+               (holds(options_.drains) ? kDrains : std::byte{});
   std::vector<std::byte> message(sizeof(said));
   std::memcpy(message.data(), &said, sizeof(said));
   if (words_.say) {
@@ -91,6 +97,7 @@ void NodeFeatures::look() {
     if (other_life) {
       node.features = 0;
       node.disk_is_low = false;
+      node.drains = false;
     }
     common_ &= node.features;
   }
@@ -104,6 +111,11 @@ bool NodeFeatures::has(NodeId node, protocol::Feature feature) const {
 bool NodeFeatures::disk_is_low(NodeId node) const {
   const auto found = std::ranges::find(others_, node, &Node::id);
   return found != others_.end() && found->disk_is_low;
+}
+
+bool NodeFeatures::drains(NodeId node) const {
+  const auto found = std::ranges::find(others_, node, &Node::id);
+  return found != others_.end() && found->drains;
 }
 
 bool NodeFeatures::is_ours(std::span<const std::byte> message) {
@@ -122,6 +134,7 @@ bool NodeFeatures::on_message(NodeId from, std::span<const std::byte> message) {
   }
   node->features = said.features;
   node->disk_is_low = (said.state & kDiskIsLow) != std::byte{};
+  node->drains = (said.state & kDrains) != std::byte{};
   node->incarnation = Incarnation{said.incarnation};
   if (words_.hear) {
     words_.hear(from, node->incarnation, message.subspan(sizeof said));

@@ -1,5 +1,5 @@
 // Features that every node of the cluster understands, so that a leader proposes nothing else; and
-// with them, whether a node has space.
+// with them, whether a node has space and takes leaderships.
 //
 // A follower of an older release would take a command that it does not know for one that changes
 // nothing, and its state would go another way. So nodes tell each other their features
@@ -36,6 +36,7 @@ struct NodeFeaturesOptions {
   std::uint32_t tick_ms = 10;
   std::uint64_t features = protocol::kFeatures;  // Of this node.
   std::function<bool()> disk_is_low;             // Of this node, now; empty: never.
+  std::function<bool()> drains;                  // Likewise: it gives its leaderships away.
 };
 
 // What travels behind the features, for others of this node (membership/view/announcement.h).
@@ -73,8 +74,10 @@ class NodeFeatures {
   // Whether another node has it.
   bool has(NodeId node, protocol::Feature feature) const;
 
-  // Whether another node has said that its disk is low; nodes of older releases never do.
+  // Whether another node has said that its disk is low, or that it gives leaderships away; nodes of
+  // older releases never do.
   bool disk_is_low(NodeId node) const;
+  bool drains(NodeId node) const;
 
   // Whether all nodes have it, this one too.
   bool all_have(protocol::Feature feature) const {
@@ -87,6 +90,7 @@ class NodeFeatures {
     std::uint64_t features = 0;
     Incarnation incarnation;  // The life that said so; 0: none has.
     bool disk_is_low = false;
+    bool drains = false;
   };
 
   void announce();

@@ -30,9 +30,12 @@ All metrics of `/metrics` (`--listen-metrics`), in Prometheus's text format. Tim
 histogram's buckets are powers of two of a microsecond. Dashboards and alert rules for them are in
 [monitor.md](../how-to/monitor.md). Nodes with a GPU show `gcoord_gpu_busy_ratio`, `gcoord_gpu_memory_used_bytes`,
 `gcoord_gpu_memory_bytes`, `gcoord_gpu_power_watts`, `gcoord_gpu_energy_joules_total` and
-`gcoord_gpu_temperature_celsius` of every GPU (label `gpu`, its UUID) besides. They are read every 5 s while somebody
-scrapes; `gcoord_gpu_sample_age_seconds` is their age, and values older than 30 s, as of a driver that hangs, are left
-out. This page is generated from running nodes: run
+`gcoord_gpu_temperature_celsius` of every GPU (label `gpu`, its UUID) besides, and where the GPU tells them
+`gcoord_gpu_ecc_corrected_total`, `gcoord_gpu_ecc_uncorrected_total`, `gcoord_gpu_nvlink_replays_total`,
+`gcoord_gpu_nvlink_recoveries_total`, `gcoord_gpu_nvlink_crc_errors_total`, `gcoord_gpu_throttle_reasons` (NVML's bits),
+`gcoord_gpu_processes` (with contexts of their own, not through MPS) and `gcoord_gpu_xids_total`. They are read once a second
+([gpu_health.md](../how-to/gpu_health.md)); `gcoord_gpu_sample_age_seconds` is their age, and values older than 30 s, as of a
+driver that hangs, are left out. This page is generated from running nodes: run
 `tests/judges/metrics_reference.py --write`; a test compares.
 
 | metric | type | labels | meaning | nodes |

@@ -177,7 +177,7 @@ void LinkKeeper::on_ready_bytes(NodeId from, std::span<const std::byte> message)
 
 bool LinkKeeper::is_far(NodeId peer, const ResidentReady& said) const {
   const std::uint32_t next = find_peer(peer) != nullptr ? env_.node.epoch_next(peer) : 1;
-  return is_far_epoch(next, said.epoch) || is_far_epoch(next, said.epoch_next);
+  return netcore::is_far_epoch(next, said.epoch) || netcore::is_far_epoch(next, said.epoch_next);
 }
 
 // What is known of a peer, and the epochs of the pair, are of its life. A channel that it had
@@ -299,7 +299,8 @@ void LinkKeeper::join_anew(Peer& peer, const ResidentReady& said) {
   // One that follows and had the epoch of this node's proxy would ask for a greater one. One that
   // had not is told of it again with what is said anyway. A mapping that the peer gave up waits for
   // nobody.
-  const bool outdated = said.epoch == 0 && said.epoch_next <= env_.node.epoch(peer.id) &&
+  const bool outdated = said.epoch == 0 &&
+                        !netcore::is_later_epoch(said.epoch_next, env_.node.epoch(peer.id)) &&
                         way_to(peer.id) == ResidentLinkKind::Proxy;
   if (peer.link.kind == ResidentLinkKind::Proxy && (follows || (settled && !outdated))) {
     const bool proxied = said.way == ResidentLinkKind::Proxy;
@@ -371,8 +372,8 @@ Result<std::size_t> LinkKeeper::connect_proxies() {
       continue;
     }
     const std::uint32_t epoch = std::exchange(peer.proxy_epoch, 0);
-    if (epoch < env_.node.epoch_next(peer.id) || peer.heard_last == Tick{} ||
-        !env_.network.is_up(peer.id)) {
+    if (netcore::is_later_epoch(env_.node.epoch_next(peer.id), epoch) ||
+        peer.heard_last == Tick{} || !env_.network.is_up(peer.id)) {
       continue;
     }
     GCOORD_TRY_STATUS(join_by_proxy(peer, epoch));

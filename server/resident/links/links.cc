@@ -126,17 +126,12 @@ ResidentLink choose_resident_link(const ResidentLinkEnd& own, const ResidentLink
 
 std::uint32_t proxy_epoch(NodeId own, NodeId peer, const ProxyEpochs& epochs) {
   const bool follows = peer < own;
-  if (follows && epochs.peer_epoch < epochs.own_next) {
+  const std::uint32_t told = follows ? epochs.peer_epoch : epochs.peer_next;
+  const bool used_up = follows && netcore::is_later_epoch(epochs.own_next, told);
+  if (used_up || netcore::is_far_epoch(epochs.own_next, told)) {
     return 0;
   }
-  const std::uint32_t epoch =
-      follows ? epochs.peer_epoch : std::max(epochs.own_next, epochs.peer_next);
-  return is_far_epoch(epochs.own_next, epoch) ? 0 : epoch;
-}
-
-bool is_far_epoch(std::uint32_t own_next, std::uint32_t told) {
-  return told > netcore::kGpuEpochMax ||
-         (told > own_next && told - own_next > netcore::kGpuEpochLead);
+  return follows ? told : netcore::later_epoch(epochs.own_next, told);
 }
 
 }  // namespace gcoord::server

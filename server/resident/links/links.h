@@ -88,8 +88,4 @@ struct ProxyEpochs {
 
 std::uint32_t proxy_epoch(NodeId own, NodeId peer, const ProxyEpochs& epochs);
 
-// Whether a peer tells of an epoch that no pair reaches by joining, which rises by one each time:
-// what it says then is not taken, or it would use up the numbers of the pair.
-bool is_far_epoch(std::uint32_t own_next, std::uint32_t told);
-
 }  // namespace gcoord::server

@@ -130,7 +130,7 @@ void ResidentNode::enter(NodeId peer, const GpuChannel& channel) {
   add(replaced_, counts_of(place));
   view_.peer[place] = options_.names.number(peer);
   view_.channel[place] = channel.device();
-  epoch_last_[place] = std::max(epoch_last_[place], channel.options().epoch);
+  epoch_last_[place] = netcore::later_epoch(epoch_last_[place], channel.options().epoch);
   absent_[place].reset();
   outlived_[place] = false;
   fresh_[place] = true;
@@ -312,8 +312,8 @@ Result<StripeCounts> ResidentNode::counts() {
 Status join_resident(ResidentNode& one, ResidentNode& other) {
   GpuChannelOptions options;
   options.layout = one.channel_layout();
-  options.epoch =
-      std::max(one.epoch_next(other.options().self), other.epoch_next(one.options().self));
+  options.epoch = netcore::later_epoch(one.epoch_next(other.options().self),
+                                       other.epoch_next(one.options().self));
   GCOORD_TRY(auto first, GpuChannel::create(one.registry(), options));
   GCOORD_TRY(auto second, GpuChannel::create(other.registry(), options));
   first->attach(second->region(), false);

@@ -18,6 +18,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/gpu_channel/gpu_channel.h"
+#include "netcore/memory/epoch.h"
 #include "netcore/memory/registry.h"
 #include "server/device_turn/clock.h"
 #include "server/device_turn/view.h"
@@ -105,8 +106,10 @@ class ResidentNode {
   // none until it is replaced, and epochs begin anew.
   void forget_epochs(NodeId peer);
 
-  // Greater than every epoch that was used with the peer in its present life.
-  std::uint32_t epoch_next(NodeId peer) const { return epoch_last_[place_of(peer)] + 1; }
+  // Later than every epoch that was used with the peer in its present life.
+  std::uint32_t epoch_next(NodeId peer) const {
+    return netcore::epoch_after(epoch_last_[place_of(peer)]);
+  }
 
   // The turn is started with the channels as they are.
   void note_started() { std::fill(std::begin(fresh_), std::end(fresh_), false); }

@@ -215,5 +215,49 @@ TEST(Greeting, EpochsRiseOverReconnectsAndRestarts) {
   EXPECT_GT(next_epoch(hello, Incarnation{2}, 0), second) << "both forgot";
 }
 
+// A forged greeting that claims the last epoch used up the numbers of the pair until both
+// restarted.
+TEST(Greeting, EpochsGoRoundWhateverAGreetingClaims) {
+  Greeting hello = greeting(1, 2);
+  for (const std::uint32_t claimed : {kEpochMax, kEpochMax - 1, kEpochMax / 2, kEpochMax / 2 + 1}) {
+    hello.epoch = claimed;
+    std::uint32_t newest = next_epoch(hello, Incarnation{1}, 0);
+    EXPECT_EQ(newest, claimed);
+    for (int call = 0; call < 4; ++call) {
+      hello.epoch = call % 2 == 0 ? epoch_after(newest) : 1;  // It remembers, or forgot.
+      const std::uint32_t next = next_epoch(hello, Incarnation{1}, newest);
+      EXPECT_TRUE(is_later_epoch(next, newest)) << newest << " " << next;
+      EXPECT_LE(next, kEpochMax);
+      EXPECT_GT(next, 1u) << "which says that a node remembers none";
+      newest = next;
+    }
+  }
+}
+
+TEST(Greeting, AnEpochThatIsRoundIsNoPastOne) {
+  CallerRecord record = known();
+  record.epoch = kEpochMax;
+  Greeting welcome = greeting(1, 2);
+  welcome.epoch = 2;
+  EXPECT_TRUE(judge_welcome(welcome, greeting(2, 1), record).admitted());
+  record.is_up = true;
+  record.incarnation = welcome.from.incarnation;
+  record.directory = welcome.from.directory;
+  EXPECT_TRUE(judge_hello(welcome, greeting(2, 1), record).admitted());
+  welcome.epoch = kEpochMax - 1;
+  EXPECT_FALSE(judge_welcome(welcome, greeting(2, 1), record).admitted());
+  EXPECT_FALSE(judge_hello(welcome, greeting(2, 1), record).admitted());
+}
+
+TEST(Greeting, OfTwoThatRememberDifferentEpochsTheLaterOnesNextIsTaken) {
+  Greeting hello = greeting(1, 2);
+  hello.epoch = 4;  // Its own went round; the called side's did not yet.
+  const std::uint32_t next = next_epoch(hello, Incarnation{1}, kEpochMax - 3);
+  EXPECT_GE(next, 4u);
+  EXPECT_LT(next, kEpochMax / 2);
+  hello.epoch = kEpochMax - 3;
+  EXPECT_GT(next_epoch(hello, Incarnation{1}, 4), 4u);
+}
+
 }  // namespace
 }  // namespace gcoord::netcore

@@ -1,10 +1,15 @@
 #include "server/gpu/metrics.h"
 
 #include "server/gpu/nvml.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -40,6 +45,56 @@ TEST(Nvml, WhatAGpuDoesNotTellIsAbsent) {
   EXPECT_EQ(facts.memory_used_bytes, 0u);
 }
 
+// What fake_nvml.cc is to say of the first GPU from now on.
+class FakeWords {
+ public:
+  FakeWords() { ::setenv("GCOORD_FAKE_NVML", folder_.path("words").c_str(), 1); }
+
+  ~FakeWords() { ::unsetenv("GCOORD_FAKE_NVML"); }
+
+  void say(const std::string& words) { std::ofstream(folder_.path("words")) << words; }
+
+ private:
+  const ScratchFolder folder_;
+};
+
+TEST(Nvml, ErrorsThrottlingAndProcessesAreRead) {
+  FakeWords words;
+  words.say("corrected 5 uncorrected 2 recoveries 3 throttle 64 processes 2");
+  const auto nvml = fake();
+  const GpuFacts facts = nvml->read(0);
+  EXPECT_EQ(facts.ecc_corrected, 5u);
+  EXPECT_EQ(facts.ecc_uncorrected, 2u);
+  EXPECT_EQ(facts.link_recoveries, 3u);
+  EXPECT_EQ(facts.link_replays, 0u);
+  EXPECT_EQ(facts.throttle, kThrottleHeat);
+  EXPECT_EQ(facts.processes, 2u) << "and one more, by MPS";
+  const GpuFacts silent = nvml->read(1);
+  EXPECT_FALSE(silent.ecc_corrected.has_value());
+  EXPECT_FALSE(silent.link_recoveries.has_value());
+  EXPECT_FALSE(silent.throttle.has_value());
+  EXPECT_FALSE(silent.processes.has_value());
+}
+
+TEST(Nvml, XidsAreCountedOverReadings) {
+  FakeWords words;
+  GpuSource source = nvml_source(GCOORD_FAKE_NVML);
+  EXPECT_TRUE(source().value()[0].xids.empty());
+  words.say("xid 74\nxid 31\nxid 74\n");
+  const auto read = source().value();
+  EXPECT_EQ(read[0].xids, (std::map<std::uint32_t, std::uint64_t>{{31, 1}, {74, 2}}));
+  EXPECT_TRUE(read[1].xids.empty());
+  EXPECT_EQ(source().value()[0].xids, read[0].xids) << "none came since";
+}
+
+TEST(Nvml, AUuidIsWrittenAsTheDriverDoes) {
+  std::array<std::uint8_t, 16> uuid{};
+  for (std::size_t k = 0; k < uuid.size(); ++k) {
+    uuid[k] = static_cast<std::uint8_t>(0xa0 + k);
+  }
+  EXPECT_EQ(gpu_uuid_text(uuid), "GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
+}
+
 TEST(Nvml, WithoutTheLibraryThereIsNone) {
   EXPECT_EQ(Nvml::open("libno-such-library.so").status().code(), StatusCode::Unavailable);
   EXPECT_EQ(Nvml::open("libm.so.6").status().code(), StatusCode::Unavailable) << "is no NVML";
@@ -69,6 +124,9 @@ TEST(GpuMetrics, ShowWhatEachGpuTellsAndLeaveOutTheRest) {
   EXPECT_EQ(shown(page, "memory_bytes", "GPU-third"), 1000);
   EXPECT_EQ(shown(page, "power_watts", "GPU-third"), std::nullopt);
   EXPECT_EQ(shown(page, "sample_age_seconds", ""), 3);
+  EXPECT_EQ(shown(page, "nvlink_recoveries_total", "GPU-first"), 0);
+  EXPECT_EQ(shown(page, "xids_total", "GPU-first"), 0);
+  EXPECT_EQ(shown(page, "ecc_corrected_total", "GPU-third"), std::nullopt);
 }
 
 // On a machine with a GPU: the real library.
@@ -86,6 +144,9 @@ TEST(Nvml, RealGpusTellTheirMemoryAndPower) {
     EXPECT_GT(facts.energy_mj.value_or(0), 0u);
     EXPECT_GT(facts.temperature_c.value_or(0), 10u);
     EXPECT_LE(facts.busy_percent.value_or(101), 100u);
+    EXPECT_TRUE(facts.ecc_uncorrected.has_value());
+    EXPECT_TRUE(facts.throttle.has_value());
+    EXPECT_TRUE(facts.processes.has_value());
   }
 }
 

@@ -166,5 +166,24 @@ TEST_F(NodeFeaturesTest, ALowDiskIsSaidUntilItIsNotOrAnotherLifeHasGreeted) {
   EXPECT_FALSE(features_.disk_is_low(NodeId{2}));
 }
 
+TEST_F(NodeFeaturesTest, ADrainIsSaidBesideALowDiskUntilItIsOver) {
+  greeted_by(2, 3);
+  NodeFeaturesOptions drains = options(2);
+  drains.drains = [] { return true; };
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(drains, 3)));
+  EXPECT_TRUE(features_.drains(NodeId{2}));
+  EXPECT_FALSE(features_.disk_is_low(NodeId{2}));
+  drains.disk_is_low = [] { return true; };
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(drains, 3)));
+  EXPECT_TRUE(features_.drains(NodeId{2}));
+  EXPECT_TRUE(features_.disk_is_low(NodeId{2}));
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(options(2), 3)));
+  EXPECT_FALSE(features_.drains(NodeId{2}));
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(drains, 3)));
+  greeted_by(2, 4);
+  features_.on_tick(Tick{200});
+  EXPECT_FALSE(features_.drains(NodeId{2})) << "another life";
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -210,7 +210,7 @@ class ResidentEngineTest : public testing::Test {
   void say_proxy(std::uint32_t epoch) {
     ready_.way = ResidentLinkKind::Proxy;
     ready_.epoch = epoch;
-    ready_.epoch_next = epoch == netcore::kGpuEpochMax ? epoch : epoch + 1;
+    ready_.epoch_next = netcore::epoch_after(epoch);
     ASSERT_TRUE(peer_->say(ready_));
   }
 
@@ -248,7 +248,7 @@ constexpr const char* kDropped = "gcoord_server_resident_ready_dropped_total";
 
 TEST_F(ResidentEngineTest, AnEpochThatNobodyReachesByJoiningIsDroppedAndThePairGoesOn) {
   for (const std::uint32_t epoch :
-       {netcore::kGpuEpochMax, netcore::kGpuEpochMax - 1, netcore::kGpuEpochLead + 2}) {
+       {netcore::kGpuEpochMax / 2 - 1, 2 * netcore::kGpuEpochLead, netcore::kGpuEpochLead + 2}) {
     say_proxy(epoch);
     pass(500);
     EXPECT_EQ(peer_->heard()->epoch, 0u) << epoch;
@@ -276,14 +276,21 @@ TEST_F(ResidentEngineTest, WhatNoNodeSaysIsDroppedAndCounted) {
   EXPECT_EQ(count(kDropped, "bad_field"), 2u);
 }
 
-// Step by step, each one plausible, a peer uses up the numbers; with its next life they begin anew.
-TEST_F(ResidentEngineTest, EpochsThatAPeerUsedUpBeginAnewWithItsNextLife) {
-  std::uint32_t epoch = 1;
-  while (epoch < netcore::kGpuEpochMax) {
+// Step by step, each one plausible, a peer comes to the end of the numbers: they go round, and with
+// its next life they begin anew.
+TEST_F(ResidentEngineTest, EpochsGoRoundAndBeginAnewWithAPeersNextLife) {
+  const auto join = [this](std::uint32_t epoch) {
     say_proxy(epoch);
     ASSERT_TRUE(pass(500, [&] { return has_proxy(epoch); })) << epoch;
-    epoch = std::min(epoch + netcore::kGpuEpochLead, netcore::kGpuEpochMax);
+  };
+  for (std::uint32_t epoch = 1; epoch < netcore::kGpuEpochMax;
+       epoch += std::min(netcore::kGpuEpochLead, netcore::kGpuEpochMax - epoch)) {
+    join(epoch);
   }
+  for (const std::uint32_t epoch : {netcore::kGpuEpochMax, 2u, 3u}) {
+    join(epoch);
+  }
+  EXPECT_TRUE(engine_->failure().ok());
   begin_life(2);
   EXPECT_EQ(peer_->heard()->epoch, 0u);
   EXPECT_EQ(peer_->heard()->epoch_next, 1u);

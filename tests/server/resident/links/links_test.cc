@@ -165,12 +165,24 @@ TEST(ResidentLinks, AnEpochThatCannotBeMeantIsNotTaken) {
 }
 
 TEST(ResidentLinks, AnEpochIsFarAheadAndNeverFarBehind) {
+  using netcore::is_far_epoch;
   EXPECT_FALSE(is_far_epoch(1, 0));
   EXPECT_FALSE(is_far_epoch(1, netcore::kGpuEpochLead + 1));
   EXPECT_TRUE(is_far_epoch(1, netcore::kGpuEpochLead + 2));
   EXPECT_FALSE(is_far_epoch(netcore::kGpuEpochMax, 1));
   EXPECT_FALSE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochMax));
   EXPECT_TRUE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochMax + 1));
+  EXPECT_FALSE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochLead));
+  EXPECT_TRUE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochLead + 1));
+}
+
+TEST(ResidentLinks, TheEpochOfAProxyGoesRound) {
+  constexpr std::uint32_t kLast = netcore::kGpuEpochMax;
+  EXPECT_EQ(proxy_epoch(kOne, kTwo, {kLast, kLast - 1, 0}), kLast);
+  EXPECT_EQ(proxy_epoch(kOne, kTwo, {kLast, 2, 0}), 2u);
+  EXPECT_EQ(proxy_epoch(kOne, kTwo, {2, kLast, 0}), 2u);
+  EXPECT_EQ(proxy_epoch(kTwo, kOne, {kLast, 1, 2}), 2u) << "the lower one went round";
+  EXPECT_EQ(proxy_epoch(kTwo, kOne, {2, 1, kLast}), 0u) << "it has not yet";
 }
 
 TEST(ResidentReady, SaysWhatItWasGiven) {

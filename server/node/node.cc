@@ -227,27 +227,31 @@ class Node::Impl {
   }
 
   void open_reports() {
-    reports_ = std::make_unique<StatusReports>(
-        StatusSources{&options(),
-                      engine_.get(),
-                      &service_,
-                      &ledger_stack_.limits(),
-                      &ledger_stack_.history().worker(),
-                      &ledger_stack_.ledger(),
-                      &health_.board(),
-                      &space_,
-                      [this] { return client_port_.frontend.connection_count(); },
-                      [this] { return time_.elapsed_ms(); },
-                      [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
-                      [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
-                      [this] { return endpoints_.metrics_address(); },
-                      [this] {
-                        return client_services_ == nullptr ? Json(nullptr)
-                                                           : client_services_->detection().report();
-                      },
-                      [this] { return &client_port_.frontend.sockets().counters(); },
-                      [this] { return ledger_stack_.access().table().enabled; },
-                      [this] { return &links_.votes->list(); }});
+    reports_ = std::make_unique<StatusReports>(StatusSources{
+        &options(),
+        engine_.get(),
+        &service_,
+        &ledger_stack_.limits(),
+        &ledger_stack_.history().worker(),
+        &ledger_stack_.ledger(),
+        &health_.board(),
+        &space_,
+        [this] { return client_port_.frontend.connection_count(); },
+        [this] { return time_.elapsed_ms(); },
+        [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
+        [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
+        [this] { return endpoints_.metrics_address(); },
+        [this] {
+          return client_services_ == nullptr ? Json(nullptr)
+                                             : client_services_->detection().report();
+        },
+        [this] { return &client_port_.frontend.sockets().counters(); },
+        [this] { return ledger_stack_.access().table().enabled; },
+        [this] { return &links_.votes->list(); },
+        [this](NodeId peer) {
+          return client_services_ == nullptr ? std::nullopt
+                                             : client_services_->detection().phi_milli(peer);
+        }});
   }
 
   void set_identity_secret() {

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct StatusSources {
   std::function<const IoCounters*()> client_io;
   std::function<bool()> rights_checked;
   std::function<const std::vector<DoubleVote>*()> double_votes;  // With evidence here.
+  // How much the failure detector suspects a node, where the turn does not say; none: not yet.
+  std::function<std::optional<std::uint32_t>(NodeId)> phi_milli;
 };
 
 class StatusReports final : public NodeReports {

@@ -1,4 +1,5 @@
 // The completion scripts in their shells.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -67,8 +68,12 @@ TEST_F(BashCompletion, Files) {
   EXPECT_EQ(offered("bench lock --history=hist", "bench lock --history = hist"), "history.jsonl\n");
 }
 
-TEST_F(BashCompletion, NamesOfLocks) {
-  DevNode node;
+class BashTurnTest : public BashCompletion, public testing::WithParamInterface<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, BashTurnTest, both_turns(), turn_name);
+
+TEST_P(BashTurnTest, NamesOfLocks) {
+  TurnNodes node(GetParam());
   endpoint_ = node.endpoint();
   node.ctl().json({"lock", "acquire", "jobs/a", "jobs/b c", "team:x", "other", "--ttl", "60s"});
   EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "jobs/a\njobs/b\\ c\n");

@@ -48,8 +48,7 @@ struct NodePeerView {
   bool live = false;  // Both directions of the liveness word are fresh.
   Tick heard;         // Local tick of the newest heartbeat; 0: none in this life.
   // 1000 times how much it is suspected (membership/failure_detector.h); none where the turn is
-  // resident, whose host does not see heartbeats: there the failure detector's (server/node)
-  // stands for it.
+  // resident, whose host does not see heartbeats.
   std::optional<std::uint32_t> phi_milli;
 };
 

@@ -103,8 +103,8 @@ def pairs(rows: list, page: Page, failures: list) -> list:
 
 
 def faults_of(row: Row, reasons: dict) -> list:
-    kinds = bool(row.tests or row.ctest) + bool(row.left) + bool(row.alone)
-    faults = [] if kinds == 1 else [f"{row.code}: has tests, or a reason to leave, or needs no node"]
+    kinds = bool(row.tests or row.ctest or row.left) + bool(row.alone)
+    faults = [] if kinds == 1 else [f"{row.code}: has tests or a reason to leave, or needs no node"]
     if row.left and row.left not in reasons:
         faults.append(f"{row.code}: no reason is called {row.left}")
     return faults
@@ -146,7 +146,7 @@ def check_tests(rows: list, folder: Path, failures: list) -> int:
 
 
 def counts_of(rows: list) -> str:
-    both = sum(bool(row.tests or row.ctest) for row in rows)
+    both = sum(not row.left and not row.alone for row in rows)
     return (f"{len(rows)} done rows: {both} run at both turns, {sum(bool(row.left) for row in rows)} left out at the "
             f"resident turn, {sum(bool(row.alone) for row in rows)} need no node")
 

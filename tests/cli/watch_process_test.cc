@@ -141,7 +141,11 @@ class WatchProcessTest : public ProcessCluster {
   int count_ = 0;
 };
 
-TEST_F(WatchProcessTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
+class WatchTurnTest : public AtBothTurns<WatchProcessTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, WatchTurnTest, both_turns(), turn_name);
+
+TEST_P(WatchTurnTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
   client::Client client = connect(1);
   Listener live;
   const client::WatchOptions options{.prefix = "", .previous = true, .from = everything()};
@@ -184,10 +188,6 @@ TEST_F(WatchProcessTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) 
     EXPECT_TRUE(seen.contains(grant)) << grant.first << " " << grant.second;
   }
 }
-
-class WatchTurnTest : public AtBothTurns<WatchProcessTest> {};
-
-INSTANTIATE_TEST_SUITE_P(BothTurns, WatchTurnTest, both_turns(), turn_name);
 
 TEST_P(WatchTurnTest, E4ObserveNeverGoesBackAnEpochThroughKills) {
   client::Client client = connect(1);

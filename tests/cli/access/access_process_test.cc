@@ -1,7 +1,6 @@
 // gcoordctl user, role and auth on three real nodes: everybody has what one was told, restarts and
 // snapshots keep it, the ledger says who changed what, and stopped nodes are marked for recovery.
 // One list for both turns; the resident one by the twins of the devices, which save no snapshots.
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +17,7 @@ using testing::HasSubstr;
 
 class AccessProcessTest : public ProcessCluster, public testing::WithParamInterface<std::string> {
  protected:
-  AccessProcessTest() : ProcessCluster(4, turn_of_all(GetParam())) {}
+  AccessProcessTest() : ProcessCluster(4, {3, {"--turn", GetParam()}}) {}
 
   // Nodes tell each other what they have about once a second.
   void SetUp() override {
@@ -163,7 +162,10 @@ TEST_P(AccessProcessTest, AStoppedMajorityWithTheIdTypedSwitchesRightsOff) {
   EXPECT_EQ(status["users"], 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothTurns, AccessProcessTest, both_turns(), turn_name);
+INSTANTIATE_TEST_SUITE_P(BothTurns,
+                         AccessProcessTest,
+                         testing::Values("host", "resident"),
+                         [](const auto& turn) { return turn.param; });
 
 }  // namespace
 }  // namespace gcoord::cli

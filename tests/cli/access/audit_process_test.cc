@@ -1,6 +1,5 @@
 // Three real nodes, users and roles: the ledger says who is behind each entry, and proves it.
 #include "gcoord/client.h"
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 
 #include <algorithm>
@@ -14,10 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-class AuditTest : public TrustTest, public testing::WithParamInterface<std::string> {
+class AuditTest : public TrustTest {
  protected:
-  AuditTest() : TrustTest(turn_flags(GetParam())) {}
-
   std::string ledger() const { return "https://127.0.0.1:" + std::to_string(port_ + 300); }
 
   Words keys() const {
@@ -85,9 +82,7 @@ class AuditTest : public TrustTest, public testing::WithParamInterface<std::stri
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(BothTurns, AuditTest, both_turns(), turn_name);
-
-TEST_P(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
+TEST_F(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
   enable();
   client::Client client = connect_bob();
   auto session = client.open_session({.ttl = std::chrono::seconds{30}});
@@ -125,7 +120,7 @@ TEST_P(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
   EXPECT_TRUE(seen) << shown;
 }
 
-TEST_P(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
+TEST_F(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
   enable();
   must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
   // Whatever the client says.
@@ -169,7 +164,7 @@ TEST_P(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
   EXPECT_EQ(paged, of_name);
 }
 
-TEST_P(AuditTest, AProofCoversTheEntryAndItsNoteAndAChangedByteFails) {
+TEST_F(AuditTest, AProofCoversTheEntryAndItsNoteAndAChangedByteFails) {
   enable();
   must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
   entries_with({"--principal", "bob"}, "acquire");

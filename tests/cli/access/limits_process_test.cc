@@ -3,7 +3,6 @@
 // list for both turns; the resident one by the twins of the devices.
 #include "cli/top/samples/metrics_page.h"
 #include "common/http/client.h"
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <asio/io_context.hpp>
@@ -26,7 +25,8 @@ struct SecretFile {
   std::string path() const { return folder.path("secret"); }
 
   std::vector<std::vector<std::string>> arguments(const std::string& turn) const {
-    return turn_of_all(turn, {"--cluster-secret", path(), "--handshake-timeout", "1s"});
+    return std::vector<std::vector<std::string>>(
+        3, {"--cluster-secret", path(), "--handshake-timeout", "1s", "--turn", turn});
   }
 
   ScratchFolder folder;
@@ -193,7 +193,10 @@ TEST_P(LimitsProcessTest, TheLedgerSaysWhoLimitedWhom) {
   EXPECT_EQ(told({"deny", "list"})["denials"].size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothTurns, LimitsProcessTest, both_turns(), turn_name);
+INSTANTIATE_TEST_SUITE_P(BothTurns,
+                         LimitsProcessTest,
+                         testing::Values("host", "resident"),
+                         [](const auto& turn) { return turn.param; });
 
 }  // namespace
 }  // namespace gcoord::cli

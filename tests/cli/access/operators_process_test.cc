@@ -1,7 +1,6 @@
 // A real node whose places are all taken by busy clients: operators get in, and nobody else does.
 #include "common/http/client.h"
 #include "gcoord/client.h"
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 #include "tests/cli/network_hosts.h"
 
@@ -19,8 +18,10 @@ using testing::HasSubstr;
 
 class OperatorsTest : public TrustTest {
  protected:
-  explicit OperatorsTest(Words places, int nodes = 1)
-      : TrustTest(std::move(places), {"--with-rights"}, nodes) {}
+  explicit OperatorsTest(Words places) : TrustTest(std::move(places), {"--with-rights"}, 1) {}
+
+  OperatorsTest()
+      : OperatorsTest(Words{"--connections-max", "64", "--source-connections-max", "4"}) {}
 
   void add_users() const {
     must(admin(), {"role", "add", "workers", "read", "write"});
@@ -88,18 +89,7 @@ class OperatorsTest : public TrustTest {
   std::vector<Busy> busy_;
 };
 
-// One node where that is enough; else clients use the first of three.
-class OperatorsTurnTest : public OperatorsTest, public testing::WithParamInterface<std::string> {
- protected:
-  OperatorsTurnTest()
-      : OperatorsTest(joined({"--connections-max", "64", "--source-connections-max", "4"},
-                             turn_flags(GetParam())),
-                      GetParam() == "host" ? 1 : 3) {}
-};
-
-INSTANTIATE_TEST_SUITE_P(BothTurns, OperatorsTurnTest, both_turns(), turn_name);
-
-TEST_P(OperatorsTurnTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
+TEST_F(OperatorsTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
   add_users();
   fill(4);
   turned_away(certified("bob"));

@@ -1,7 +1,6 @@
 // gcoordctl top in a pseudo terminal and through a pipe, with three real nodes.
 #include "cli/top/scraper.h"
 #include "common/http/client.h"
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 #include "tests/cli/top/top_terminal.h"
 
@@ -18,7 +17,7 @@ namespace {
 
 class TopTest : public ProcessCluster {
  protected:
-  explicit TopTest(const std::string& turn = "host") : ProcessCluster(16, turn_of_all(turn)) {}
+  TopTest() : ProcessCluster(16) {}
 
   void SetUp() override {
     ProcessCluster::SetUp();
@@ -49,11 +48,7 @@ class TopTest : public ProcessCluster {
   std::jthread load_;  // Takes one lock and gives it back, again and again.
 };
 
-class TopTurnTest : public AtBothTurns<TopTest> {};
-
-INSTANTIATE_TEST_SUITE_P(BothTurns, TopTurnTest, both_turns(), turn_name);
-
-TEST_P(TopTurnTest, KeysLeadThroughAllPagesAndTheTerminalIsGivenBack) {
+TEST_F(TopTest, KeysLeadThroughAllPagesAndTheTerminalIsGivenBack) {
   TopTerminal terminal(top({}), {.ws_row = 70, .ws_col = 100});
   ASSERT_TRUE(terminal.shows("3 of 3 nodes answer"));
   ASSERT_TRUE(terminal.shows("jobs/train"));

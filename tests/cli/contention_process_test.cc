@@ -1,6 +1,5 @@
 // L1 at its size: 64 clients want few names of real durable nodes, which are killed under them.
 #include "cli/load/history.h"
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <array>
@@ -36,10 +35,9 @@ struct Name {
   std::atomic<std::uint64_t> token_last{0};
 };
 
-class ContentionProcessTest : public ProcessCluster,
-                              public testing::WithParamInterface<std::string> {
+class ContentionProcessTest : public ProcessCluster {
  protected:
-  ContentionProcessTest() : ProcessCluster(kShards, turn_of_all(GetParam())) {}
+  ContentionProcessTest() : ProcessCluster(kShards) {}
 
   void SetUp() override {
     ProcessCluster::SetUp();
@@ -165,9 +163,7 @@ class ContentionProcessTest : public ProcessCluster,
   std::uint32_t grants_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(BothTurns, ContentionProcessTest, both_turns(), turn_name);
-
-TEST_P(ContentionProcessTest, L1SixtyFourClientsContendWhileLeadersAreKilled) {
+TEST_F(ContentionProcessTest, L1SixtyFourClientsContendWhileLeadersAreKilled) {
   std::vector<std::thread> contenders;
   for (std::uint32_t process = 0; process < kSessions; ++process) {
     contenders.emplace_back([this, process] { contend(process); });

@@ -1,29 +1,22 @@
 // L4 with real durable nodes: what `./gcoord bench waiters` measures, and that it is exact. How
 // long a hand-over takes is a figure, not a test (docs/reference/performance.md).
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 namespace gcoord::cli {
 namespace {
 
-class LongQueueProcessTest : public testing::TestWithParam<std::string> {};
-
-INSTANTIATE_TEST_SUITE_P(BothTurns, LongQueueProcessTest, both_turns(), turn_name);
-
-TEST_P(LongQueueProcessTest, L4EachReleaseWakesTheFirstOfThousandsAndNobodyElse) {
+TEST(LongQueueProcessTest, L4EachReleaseWakesTheFirstOfThousandsAndNobodyElse) {
   const ScratchFolder directory;
-  std::vector<std::string> words = {"waiters",
-                                    "--waiters",
-                                    "2000",
-                                    "--runs",
-                                    "1",
-                                    "--json",
-                                    "--no-keep",
-                                    "--directory",
-                                    directory.path().string()};
-  const std::vector<std::string> flags = turn_flags(GetParam());
-  words.insert(words.end(), flags.begin(), flags.end());
-  const Finished ended = run("gcoord-bench", words);
+  const Finished ended = run("gcoord-bench",
+                             {"waiters",
+                              "--waiters",
+                              "2000",
+                              "--runs",
+                              "1",
+                              "--json",
+                              "--no-keep",
+                              "--directory",
+                              directory.path().string()});
   ASSERT_EQ(ended.code, 0) << ended.err;
   const auto result = nlohmann::json::parse(ended.out, nullptr, false);
   ASSERT_FALSE(result.is_discarded()) << ended.out;

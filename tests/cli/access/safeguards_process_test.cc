@@ -1,7 +1,6 @@
 // What protects a cluster from somebody who has rights: a prune of the ledger takes two persons or
 // a delay, sessions live no longer than they may, and ids of sessions are chosen by few. Real nodes
 // with rights checked.
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 
 #include <gmock/gmock.h>
@@ -21,8 +20,7 @@ constexpr const char* kBounds = "entries:1000000";
 
 class SafeguardsTest : public TrustTest {
  protected:
-  explicit SafeguardsTest(int nodes = 3, const std::string& turn = "host")
-      : TrustTest(turn_flags(turn), {"--with-rights"}, nodes) {}
+  explicit SafeguardsTest(int nodes = 3) : TrustTest({}, {"--with-rights"}, nodes) {}
 
   // Again while a node cannot tell yet whether the roles that it has are the newest; the tries only
   // bound a failure.
@@ -198,15 +196,7 @@ TEST_F(LoneSafeguardsTest, ALongerTtlIsRefusedAndNotShortened) {
   must(certified("bob"), {"session", "open", "--ttl", "7s"});
 }
 
-// One node where that is enough.
-class SafeguardsTurnTest : public SafeguardsTest, public testing::WithParamInterface<std::string> {
- protected:
-  SafeguardsTurnTest() : SafeguardsTest(GetParam() == "host" ? 1 : 3, GetParam()) {}
-};
-
-INSTANTIATE_TEST_SUITE_P(BothTurns, SafeguardsTurnTest, both_turns(), turn_name);
-
-TEST_P(SafeguardsTurnTest, AnIdOfASessionIsChosenByWhoMayAlone) {
+TEST_F(LoneSafeguardsTest, AnIdOfASessionIsChosenByWhoMayAlone) {
   must(admin(), {"role", "add", "workers", "session.open", "session.own", "session.read.all"});
   add_certified("bob", "workers");
   const Words grant = {"lease", "grant", "--ttl", "30s", "--id", "77"};

@@ -1,5 +1,4 @@
 // gcoordctl bench against a real node: each verb, wrong options, a node that dies, Ctrl-C.
-#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gtest/gtest.h>
@@ -61,20 +60,6 @@ INSTANTIATE_TEST_SUITE_P(All,
                          BenchVerb,
                          testing::Values("lock", "lease", "elect", "watch", "read"),
                          [](const auto& each) { return each.param; });
-
-class BenchTurnTest : public testing::TestWithParam<std::string> {};
-
-INSTANTIATE_TEST_SUITE_P(BothTurns, BenchTurnTest, both_turns(), turn_name);
-
-TEST_P(BenchTurnTest, EachOperationIsAnswered) {
-  const TurnNodes node(GetParam());
-  for (const std::string operation : {"lock", "lease", "elect", "watch", "read"}) {
-    const json answer = node.ctl().json(bench(operation, {"--rate", "100", "--duration", "200ms"}));
-    EXPECT_EQ(answer["operation"], operation);
-    EXPECT_EQ(answer["answered"], "20") << answer;
-    EXPECT_EQ(answer["errors"], "0") << answer;
-  }
-}
 
 TEST(BenchProcessTest, AStandardLoadHasAVerdictThatIsTheExitCode) {
   const DevNode node;

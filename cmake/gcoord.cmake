@@ -139,13 +139,14 @@ endfunction()
 # gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ... NO_UNITY ...): a gtest binary; each case is one ctest test.
 # Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), threads (also run under TSan there), gpu
 # (also run in the build with CUDA, where there is a GPU), nic, slow.
+# JUDGED: cases, as --gtest_filter names them, that take too long for ctest; ./gcoord judge turns alone runs them.
 add_custom_target(gcoord_sanitize_tests)
 add_custom_target(gcoord_threads_tests)
 add_custom_target(gcoord_gpu_tests)
 # Without OPTIMISED what a case itself does is compiled as it is written: it runs once, optimising what it expects takes
 # longer than it saves, and is half of what a test takes to compile. With it a test that computes for long stays quick.
 function(gcoord_test)
-  cmake_parse_arguments(ARG "OPTIMISED" "NAME" "SOURCES;DEPS;LINK;LABELS;NO_UNITY" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "NAME" "SOURCES;DEPS;LINK;LABELS;NO_UNITY;JUDGED" ${ARGN})
   if(NOT GCOORD_TESTS)
     return()
   endif()
@@ -163,7 +164,12 @@ function(gcoord_test)
     target_compile_options(${ARG_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
     gcoord_use_precompiled(${ARG_NAME} gcoord_precompiled_tests)
   endif()
-  gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  set(filter "")
+  if(ARG_JUDGED)
+    list(JOIN ARG_JUDGED ":" filter)
+    set(filter TEST_FILTER "-${filter}")
+  endif()
+  gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 ${filter} PROPERTIES TIMEOUT 600)
   if(ARG_LABELS)
     gcoord_label_tests(${ARG_NAME} "${ARG_LABELS}")
   endif()

@@ -144,9 +144,12 @@ void add_cluster(CLI::App& command, const Benchmark& benchmark, BenchOptions& op
                      options.one_session,
                      "the clients are lock names of one session, pipelined");
   }
-  if (std::string_view{benchmark.name} == "failover") {
+  const std::string_view name = benchmark.name;
+  if (name == "failover" || name == "elections" || name == "waiters" || name == "watch") {
     command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")
         ->check(CLI::IsMember({"host", "resident"}));
+  }
+  if (name == "failover") {
     command.add_option("--tick-ms", options.tick_ms, "length of a tick of the nodes (default 10)")
         ->check(CLI::Range(1, 100));
   }

@@ -20,8 +20,9 @@ Counter& dropped(MetricsRegistry& registry, const char* reason) {
 
 }  // namespace
 
-DetectorMetrics::DetectorMetrics(MetricsRegistry& registry)
+DetectorMetrics::DetectorMetrics(MetricsRegistry& registry, bool speaks_for_turn)
     : registry_(registry),
+      speaks_for_turn_(speaks_for_turn),
       sent_(counter(registry, "datagrams_sent_total", "Datagrams of failure detection sent")),
       bytes_(counter(registry,
                      "datagram_bytes_total",
@@ -60,6 +61,9 @@ void DetectorMetrics::set_nodes(std::span<const membership::WatchedNode> nodes) 
     gauges.mark->set(0);
     gauges.phi->set(0);
     gauges.silence->set(0);
+    if (gauges.turn_phi != nullptr) {
+      gauges.turn_phi->set(0);
+    }
   }
   nodes_.clear();
   for (const membership::WatchedNode& node : nodes) {
@@ -89,6 +93,14 @@ void DetectorMetrics::set_nodes(std::span<const membership::WatchedNode> nodes) 
                                         "Datagrams of the peer that were taken",
                                         "peer",
                                         id})};
+    if (speaks_for_turn_) {
+      nodes_[node.id].turn_phi = &registry_.gauge(
+          in(MetricUnit::Thousandths,
+             {"gcoord_server_peer_phi",
+              "-log10 of the probability that the peer's next heartbeat is still to come",
+              "peer",
+              id}));
+    }
   }
 }
 
@@ -120,6 +132,9 @@ void DetectorMetrics::show(std::span<const membership::NodeSight> sights,
     if (const auto found = nodes_.find(sight.node); found != nodes_.end()) {
       found->second.verdict->set(static_cast<std::int64_t>(sight.verdict));
       found->second.phi->set(membership::phi_milli(sight.phi));
+      if (found->second.turn_phi != nullptr) {
+        found->second.turn_phi->set(membership::phi_milli(sight.phi));
+      }
       found->second.silence->set(static_cast<std::int64_t>(sight.silent_for_ms));
     }
   }

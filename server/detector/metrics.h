@@ -17,7 +17,9 @@ namespace gcoord::server {
 
 class DetectorMetrics {
  public:
-  explicit DetectorMetrics(MetricsRegistry& registry);
+  // `speaks_for_turn`: gcoord_server_peer_phi, too, which is the turn's own elsewhere
+  // (server/peers/peers.h).
+  DetectorMetrics(MetricsRegistry& registry, bool speaks_for_turn);
 
   void set_nodes(std::span<const membership::WatchedNode> nodes);
 
@@ -51,11 +53,13 @@ class DetectorMetrics {
     Gauge* verdict = nullptr;
     Gauge* mark = nullptr;
     Gauge* phi = nullptr;
+    Gauge* turn_phi = nullptr;  // Where the detector speaks for the turn.
     Gauge* silence = nullptr;
     Counter* received = nullptr;
   };
 
   MetricsRegistry& registry_;
+  bool speaks_for_turn_;
   std::map<NodeId, NodeGauges> nodes_;
   membership::DetectorCounts shown_;
   Counter& sent_;

@@ -52,7 +52,7 @@ NodeDetector::NodeDetector(NodeDetectorOptions options, Environment environment)
       detector_(std::make_unique<membership::Detector>(
           detector_options(options_, environment_.log.incarnation()))),
       keys_(datagram_keys(options_.cluster, nullptr, false)),
-      metrics_(environment_.metrics),
+      metrics_(environment_.metrics, options_.speaks_for_turn),
       alarms_(options_.alarms) {
   open_socket();
 }

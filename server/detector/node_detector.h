@@ -39,6 +39,8 @@ struct NodeDetectorOptions {
   membership::EvidenceOptions evidence;
   std::uint32_t probe_interval_ms = 100;
   AlarmOptions alarms;
+  // Whether the turn's host sees no heartbeats, so that gcoord_server_peer_phi is the detector's.
+  bool speaks_for_turn = false;
 };
 
 class NodeDetector {

@@ -125,7 +125,7 @@ void ViewRequests::answer(const Asker& asker, const membership::ClusterView& vie
   reply.extra = view.epoch;
   protocol::ViewAnswer said{.view = members ? view : protocol::plain_view(view),
                             .newest = environment_.machine.views().view().epoch,
-                            .sights = sights()};
+                            .sights = {}};
   if (followers_ != nullptr) {
     said.settled = followers_->settled();
     said.earlier_voters = followers_->earlier_voters();
@@ -133,10 +133,12 @@ void ViewRequests::answer(const Asker& asker, const membership::ClusterView& vie
   if (verdicts_) {
     said.verdicts = verdicts_();
   }
+  said.sights = sights(said.verdicts);
   environment_.replies.reply(asker.connection, reply, protocol::encode_view_answer(said));
 }
 
-std::vector<protocol::MemberSight> ViewRequests::sights() const {
+std::vector<protocol::MemberSight> ViewRequests::sights(
+    const std::vector<protocol::MemberVerdict>& verdicts) const {
   const NodeView node = environment_.log.view();
   std::vector<protocol::MemberSight> sights;
   sights.push_back({.node = environment_.self,
@@ -150,6 +152,10 @@ std::vector<protocol::MemberSight> ViewRequests::sights() const {
                                 .phi_milli = peer.phi_milli,
                                 .heard_ms = std::nullopt,
                                 .epoch = environment_.epoch_of(peer.link.id)};
+    const auto held = std::ranges::find(verdicts, peer.link.id, &protocol::MemberVerdict::node);
+    if (!sight.phi_milli.has_value() && held != verdicts.end()) {
+      sight.phi_milli = held->phi_milli;
+    }
     if (peer.heard.value != 0 && node.tick >= peer.heard) {
       const std::uint64_t ms = (node.tick.value - peer.heard.value) * environment_.tick_ms;
       sight.heard_ms = static_cast<std::uint32_t>(std::min<std::uint64_t>(ms, 0xffff'ffff));

@@ -92,7 +92,9 @@ class ViewRequests {
   bool answer_now(const Asker& asker, const protocol::ViewQuery& query);
   void answer_change(const Change& change, membership::ViewCode code);
   void refuse(const Asker& asker, const Status& status);
-  std::vector<protocol::MemberSight> sights() const;
+  // What the turn does not say of a node is taken from its verdict.
+  std::vector<protocol::MemberSight> sights(
+      const std::vector<protocol::MemberVerdict>& verdicts) const;
 
   Environment environment_;
   const ViewFollowers* followers_ = nullptr;

@@ -44,6 +44,7 @@ NodeDetectorOptions detector_options(const NodeOptions& options) {
                      .heartbeat_ms = options.heartbeat_ms,
                      .silence_ms_min = options.silence_ms};
   result.probe_interval_ms = options.probe_interval_ms;
+  result.speaks_for_turn = options.turn == TurnOption::Resident;
   result.alarms = {.converge_after_ms = options.converge_after_ms,
                    .replace_after_ms = options.replace_after_ms};
   return result;
@@ -89,6 +90,15 @@ std::vector<protocol::MemberVerdict> Detection::verdicts() const {
                     .indirect_ms = age_ms(sight.indirect_ms, now_ms)});
   }
   return held;
+}
+
+std::optional<std::uint32_t> Detection::phi_milli(NodeId node) const {
+  for (const membership::NodeSight& sight : detector_.sights()) {
+    if (sight.node == node) {
+      return membership::phi_milli(sight.phi);
+    }
+  }
+  return std::nullopt;
 }
 
 Json Detection::report() const {

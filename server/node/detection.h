@@ -11,6 +11,8 @@
 #include "server/interfaces/replicated_log.h"
 #include "server/options/options.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,9 @@ class Detection {
 
   // How the node holds the others, for who asks for the view.
   std::vector<protocol::MemberVerdict> verdicts() const;
+
+  // How much this node suspects the other; none: it does not watch it (yet).
+  std::optional<std::uint32_t> phi_milli(NodeId node) const;
 
   // $defs/detector of docs/reference/schemas/gcoordctl.json. Times of nodes are ages in
   // milliseconds.

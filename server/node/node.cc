@@ -261,7 +261,11 @@ class Node::Impl {
         [this] { return &client_port_.frontend.sockets().counters(); },
         [this] { return ledger_stack_.access().table().enabled; },
         [this] { return &links_.votes->list(); },
-        [this] { return links_.gpu == nullptr ? Json(nullptr) : links_.gpu->report(); }});
+        [this] { return links_.gpu == nullptr ? Json(nullptr) : links_.gpu->report(); },
+        [this](NodeId peer) {
+          return client_services_ == nullptr ? std::nullopt
+                                             : client_services_->detection().phi_milli(peer);
+        }});
   }
 
   void set_identity_secret() {

@@ -22,16 +22,20 @@ std::string hex64(std::uint64_t value) {
   return text;
 }
 
-Json peer_json(const NodePeerView& peer, const std::string& device_link) {
-  const Json phi = peer.phi_milli.has_value() ? Json(*peer.phi_milli) : Json(nullptr);
-  return {{"node", peer.link.id.value},
+Json phi_json(std::optional<std::uint32_t> phi_milli) {
+  return phi_milli.has_value() ? Json(*phi_milli) : Json(nullptr);
+}
+
+Json peer_json(const NodePeerView& peer, const StatusSources& sources) {
+  const NodeId id = peer.link.id;
+  return {{"node", id.value},
           {"address", peer.link.address},
           {"state", netcore::link_state_name(peer.link.state)},
           {"live", peer.live},
-          {"phi_milli", phi},
+          {"phi_milli", phi_json(peer.phi_milli ? peer.phi_milli : sources.phi_milli(id))},
           {"incarnation", peer.link.incarnation.value},
           {"transport", peer.link.transport},
-          {"device_link", device_link},
+          {"device_link", sources.device_link(id)},
           {"reason", peer.link.last_error}};
 }
 
@@ -271,7 +275,7 @@ std::string StatusReports::node_status() const {
   const locks::LockOccupancy occupied = sources_.service->locks().occupancy();
   Json peers = Json::array();
   for (const NodePeerView& peer : view.peers) {
-    peers.push_back(peer_json(peer, sources_.device_link(peer.link.id)));
+    peers.push_back(peer_json(peer, sources_));
   }
   Json json = {{"node", view.node.value},
                {"cluster_id", std::to_string(view.cluster.value)},

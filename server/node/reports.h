@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct StatusSources {
   std::function<bool()> rights_checked;
   std::function<const std::vector<DoubleVote>*()> double_votes;  // With evidence here.
   std::function<Json()> gpu;  // As GpuGuard::report(); null where there is no GPU to watch.
+  // How much the failure detector suspects a node, where the turn does not say; none: not yet.
+  std::function<std::optional<std::uint32_t>(NodeId)> phi_milli;
 };
 
 class StatusReports final : public NodeReports {

@@ -1,4 +1,5 @@
 // R7 at its size: 100,000 keys over 10,000 shards of real nodes, in one call.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <map>
@@ -15,9 +16,10 @@ constexpr std::uint32_t kShards = 10'000;
 constexpr std::uint32_t kKeys = 100'000;
 constexpr std::uint32_t kHeldEvery = 10;  // Of the keys; the others are free.
 
-class BatchReadProcessTest : public ProcessCluster {
+class BatchReadProcessTest : public ProcessCluster,
+                             public testing::WithParamInterface<std::string> {
  protected:
-  BatchReadProcessTest() : ProcessCluster(kShards) {}
+  BatchReadProcessTest() : ProcessCluster(kShards, turn_of_all(GetParam())) {}
 
   void SetUp() override {
     ProcessCluster::SetUp();
@@ -71,7 +73,9 @@ class BatchReadProcessTest : public ProcessCluster {
   std::map<std::uint32_t, std::uint64_t> tokens_;
 };
 
-TEST_F(BatchReadProcessTest, R7AHundredThousandKeysOfTenThousandShardsInOneCallWithEachIndex) {
+INSTANTIATE_TEST_SUITE_P(BothTurns, BatchReadProcessTest, both_turns(), turn_name);
+
+TEST_P(BatchReadProcessTest, R7AHundredThousandKeysOfTenThousandShardsInOneCallWithEachIndex) {
   client::Client client = connect(1);
   client::Session session = open(client);
   take_some(session);

@@ -2,6 +2,7 @@
 // what it does, and what is said where the operator told nodes differently.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -209,9 +210,14 @@ TEST_F(CoordinatorCluster, Row111And112NodesThatElectDifferentlySayWhoDoes) {
   close_circle();
 }
 
-TEST_F(CoordinatorCluster, Row111And112AResidentTurnElectsToo) {
+class CoordinatorTurnTest : public CoordinatorCluster,
+                            public testing::WithParamInterface<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, CoordinatorTurnTest, both_turns(), turn_name);
+
+TEST_P(CoordinatorTurnTest, Row111And112TheNextOneIsElectedWhenTheCoordinatorIsKilled) {
   ASSERT_NO_FATAL_FAILURE(
-      start({"--coordinator", "bully", "--turn", "resident", "--durability", "memory"}));
+      start({"--coordinator", "bully", "--durability", "memory"}, turn_of_all(GetParam())));
   ASSERT_EQ(wait_agreed({1, 2, 3}, {3}), 3u);
   cluster_->kill(3);
   EXPECT_EQ(wait_agreed({1, 2}, {2}), 2u);

@@ -1,4 +1,5 @@
 // gcoordctl finds a cluster by its name in DNS.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 #include "tests/client/discovery/dns_server.h"
 
@@ -16,8 +17,12 @@ using client::DnsBytes;
 using client::DnsServer;
 using client::srv_content;
 
-TEST(Discovery, EndpointsMayBeAServiceInDns) {
-  const DevNode node;
+class Discovery : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, Discovery, both_turns(), turn_name);
+
+TEST_P(Discovery, EndpointsMayBeAServiceInDns) {
+  const TurnNodes node(GetParam());
   const auto port = static_cast<std::uint16_t>(
       std::stoul(node.endpoint().substr(node.endpoint().rfind(':') + 1)));
   const DnsServer server([port](const std::string& query) {

@@ -1,4 +1,5 @@
 // gcoordctl elect candidates, proclaim and transfer: who leads next, and that nobody leads twice.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -10,8 +11,10 @@ namespace {
 
 using testing::HasSubstr;
 
-class ElectLineTest : public testing::Test {
+class ElectLineNodesTest : public testing::Test {
  protected:
+  explicit ElectLineNodesTest(const std::string& turn = "host") : node_(turn) {}
+
   ChildProcess candidate(const std::vector<std::string>& more, const std::string& ttl = "60s") {
     std::vector<std::string> words{"-o", "json", "elect", "campaign", "chief", "--ttl", ttl};
     words.insert(words.end(), more.begin(), more.end());
@@ -31,11 +34,15 @@ class ElectLineTest : public testing::Test {
     return std::stoull(text.get<std::string>());
   }
 
-  DevNode node_;
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(ElectLineTest, E2AProclaimedValueIsReadAndALateOneRefused) {
+class ElectLineTest : public AtBothTurns<ElectLineNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, ElectLineTest, both_turns(), turn_name);
+
+TEST_P(ElectLineTest, E2AProclaimedValueIsReadAndALateOneRefused) {
   const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
   const auto proclaim = [&](const std::string& value, int exit = 0) {
     return ctl_.json({"elect",
@@ -57,7 +64,7 @@ TEST_F(ElectLineTest, E2AProclaimedValueIsReadAndALateOneRefused) {
   EXPECT_EQ(proclaim("late", 1)["error"]["code"], "GC6110");
 }
 
-TEST_F(ElectLineTest, E6TheLeaderHandsOverToWhomItIsAskedFor) {
+TEST_P(ElectLineTest, E6TheLeaderHandsOverToWhomItIsAskedFor) {
   ChildProcess first = candidate({"--value", "eu-1", "--review", "20ms"});
   const auto office = next_line(first);
   ChildProcess second = candidate({"--value", "eu-2", "--review", "20ms"});
@@ -81,7 +88,7 @@ TEST_F(ElectLineTest, E6TheLeaderHandsOverToWhomItIsAskedFor) {
   EXPECT_EQ(ctl_.json({"elect", "candidates", "chief"})["candidates"][0]["value"], "eu-2");
 }
 
-TEST_F(ElectLineTest, E6ALeaderThatLeftIsSpokenForByItsSessionAndEpoch) {
+TEST_P(ElectLineTest, E6ALeaderThatLeftIsSpokenForByItsSessionAndEpoch) {
   const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
   ChildProcess next = candidate({"--value", "eu-2"});
   wait_for_candidates(1);
@@ -105,7 +112,7 @@ TEST_F(ElectLineTest, E6ALeaderThatLeftIsSpokenForByItsSessionAndEpoch) {
 
 // A leader whose process stands still hands nothing over; when it goes on, its term is over, and it
 // says so before anything else.
-TEST_F(ElectLineTest, E7APausedLeaderIsNotDeposedByAnAskAndLeadsNoMoreWhenItGoesOn) {
+TEST_P(ElectLineTest, E7APausedLeaderIsNotDeposedByAnAskAndLeadsNoMoreWhenItGoesOn) {
   ChildProcess first = candidate({"--value", "eu-1", "--review", "20ms"}, "1s");
   const auto office = next_line(first);
   ChildProcess second = candidate({"--value", "eu-2"});
@@ -118,7 +125,7 @@ TEST_F(ElectLineTest, E7APausedLeaderIsNotDeposedByAnAskAndLeadsNoMoreWhenItGoes
   EXPECT_EQ(ctl_.json({"elect", "leader", "chief"})["epoch"], next["epoch"]);
 }
 
-TEST_F(ElectLineTest, E9APreferredCandidateTakesOver) {
+TEST_P(ElectLineTest, E9APreferredCandidateTakesOver) {
   ChildProcess first = candidate(
       {"--priority", "3", "--hysteresis", "100ms", "--review", "20ms", "--value", "eu-1"});
   next_line(first);

@@ -1,6 +1,7 @@
 // gcoordctl elect: shapes, exit codes, and who leads after a kill -9.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -12,8 +13,10 @@ namespace {
 
 using testing::HasSubstr;
 
-class ElectTest : public testing::Test {
+class ElectNodesTest : public testing::Test {
  protected:
+  explicit ElectNodesTest(const std::string& turn = "host") : node_(turn) {}
+
   // A candidate that campaigns until it is told to stop; its lines are its own.
   ChildProcess candidate(const std::string& ttl = "60s") const {
     return ctl_.start({"-o", "json", "elect", "campaign", "chief", "--ttl", ttl});
@@ -29,11 +32,15 @@ class ElectTest : public testing::Test {
     }
   }
 
-  DevNode node_;
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(ElectTest, E1ACampaignLeadsUntilASignalAndThenResigns) {
+class ElectTest : public AtBothTurns<ElectNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, ElectTest, both_turns(), turn_name);
+
+TEST_P(ElectTest, E1ACampaignLeadsUntilASignalAndThenResigns) {
   ChildProcess first = candidate();
   const auto office = next_line(first);
   EXPECT_EQ(office["name"], "chief");
@@ -50,14 +57,14 @@ TEST_F(ElectTest, E1ACampaignLeadsUntilASignalAndThenResigns) {
   EXPECT_EQ(ctl_.json({"elect", "leader", "chief"})["session"], next["session"]);
 }
 
-TEST_F(ElectTest, E1ACampaignThatMayNotWaitSaysWhoLeads) {
+TEST_P(ElectTest, E1ACampaignThatMayNotWaitSaysWhoLeads) {
   ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
   EXPECT_EQ(ctl_.json({"elect", "campaign", "chief", "--try"}, 6)["error"]["code"], "GC6001");
   EXPECT_EQ(ctl_.json({"elect", "campaign", "chief", "--wait", "50ms"}, 6)["error"]["code"],
             "GC6005");
 }
 
-TEST_F(ElectTest, E1ASignalEndsACampaignThatWaits) {
+TEST_P(ElectTest, E1ASignalEndsACampaignThatWaits) {
   ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
   ChildProcess waiting = candidate();
   wait_for_candidates(1);
@@ -66,7 +73,7 @@ TEST_F(ElectTest, E1ASignalEndsACampaignThatWaits) {
   wait_for_candidates(0);
 }
 
-TEST_F(ElectTest, E3NobodyLeadsIsACodeOfItsOwnAndANegativeAnswer) {
+TEST_P(ElectTest, E3NobodyLeadsIsACodeOfItsOwnAndANegativeAnswer) {
   EXPECT_EQ(ctl_.json({"elect", "leader", "chief"}, 1)["error"]["code"], "GC6101");
   const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
   const auto leader = ctl_.json({"elect", "leader", "chief"});
@@ -78,7 +85,7 @@ TEST_F(ElectTest, E3NobodyLeadsIsACodeOfItsOwnAndANegativeAnswer) {
   EXPECT_THAT(ctl_({"elect", "leader", "chief"}).out, HasSubstr("epoch"));
 }
 
-TEST_F(ElectTest, E5AResignationHandsOverAtOnceAndAStaleOneIsANoOp) {
+TEST_P(ElectTest, E5AResignationHandsOverAtOnceAndAStaleOneIsANoOp) {
   const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "1h"});
   ChildProcess second = candidate();
   wait_for_candidates(1);
@@ -90,7 +97,7 @@ TEST_F(ElectTest, E5AResignationHandsOverAtOnceAndAStaleOneIsANoOp) {
   EXPECT_EQ(ctl_.json({"elect", "leader", "chief"})["epoch"], next["epoch"]);
 }
 
-TEST_F(ElectTest, E8EpochsOfANameRiseOverAllOfItsLeaders) {
+TEST_P(ElectTest, E8EpochsOfANameRiseOverAllOfItsLeaders) {
   std::uint64_t highest = 0;
   for (int term = 0; term < 3; ++term) {
     const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});

@@ -1,4 +1,5 @@
 // gcoordctl against `gcoordd dev`: exit codes, JSON shapes, and what each verb does.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -10,13 +11,19 @@ namespace {
 
 using testing::HasSubstr;
 
-class GcoordctlTest : public testing::Test {
+class GcoordctlNodesTest : public testing::Test {
  protected:
-  DevNode node_;
+  explicit GcoordctlNodesTest(const std::string& turn = "host") : node_(turn) {}
+
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(GcoordctlTest, AcquirePrintsTokenSessionEpochAndTtl) {
+class GcoordctlTest : public AtBothTurns<GcoordctlNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, GcoordctlTest, both_turns(), turn_name);
+
+TEST_F(GcoordctlNodesTest, AcquirePrintsTokenSessionEpochAndTtl) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "5s"});
   EXPECT_EQ(grant["name"], "a");
   EXPECT_TRUE(grant["token"].is_string());
@@ -25,7 +32,7 @@ TEST_F(GcoordctlTest, AcquirePrintsTokenSessionEpochAndTtl) {
   EXPECT_EQ(grant["ttl_ms"], 5000);
 }
 
-TEST_F(GcoordctlTest, AnAcquiredLockIsCheckedReleasedAndThenStale) {
+TEST_P(GcoordctlTest, L12L13AnAcquiredLockIsCheckedReleasedAndThenStale) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::string token = grant["token"];
   const std::string session = grant["session"];
@@ -40,26 +47,27 @@ TEST_F(GcoordctlTest, AnAcquiredLockIsCheckedReleasedAndThenStale) {
   EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", token}, 1)["verdict"], "STALE");
 }
 
-TEST_F(GcoordctlTest, L1TryOnAHeldLockExitsWithConflict) {
+TEST_P(GcoordctlTest, L1L2TryOnAHeldLockExitsWithConflictAndLeavesNoWaiter) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const auto error = ctl_.json({"lock", "acquire", "a", "--try"}, 6)["error"];
   EXPECT_EQ(error["code"], "GC6001");
   EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("token"));
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
 }
 
-TEST_F(GcoordctlTest, AWaitThatRunsOutExitsWithConflictAndLeavesNoWaiter) {
+TEST_P(GcoordctlTest, L3AWaitThatRunsOutExitsWithConflictAndLeavesNoWaiter) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--wait", "200ms"}, 6)["error"]["code"], "GC6005");
   EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
 }
 
-TEST_F(GcoordctlTest, ALockPassesOnWhenItsTtlIsOver) {
+TEST_P(GcoordctlTest, L10ALockPassesOnWhenItsTtlIsOver) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "300ms"});
   const auto next = ctl_.json({"lock", "acquire", "a", "--wait", "30s", "--ttl", "5s"});
   EXPECT_EQ(next["token"], "2");
 }
 
-TEST_F(GcoordctlTest, ANameInBracketsIsOneName) {
+TEST_F(GcoordctlNodesTest, ANameInBracketsIsOneName) {
   EXPECT_EQ(ctl_.json({"lock", "acquire", "[x,y]", "--ttl", "60s"})["name"], "[x,y]");
   EXPECT_EQ(ctl_.json({"lock", "acquire", "[z]", "[]", "--ttl", "60s"})["locks"].size(), 2u);
   EXPECT_EQ(ctl_.json({"lock", "ls"})["locks"].size(), 3u);
@@ -77,7 +85,9 @@ class AcquireSignalTest : public GcoordctlTest {
   }
 };
 
-TEST_F(AcquireSignalTest, L17ASignalEndsAWaitingAcquireAndItsSession) {
+INSTANTIATE_TEST_SUITE_P(BothTurns, AcquireSignalTest, both_turns(), turn_name);
+
+TEST_P(AcquireSignalTest, L17ASignalEndsAWaitingAcquireAndItsSession) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     ChildProcess waiter = ctl_.start({"lock", "acquire", "a", "--ttl", "60s"});
@@ -93,7 +103,7 @@ TEST_F(AcquireSignalTest, L17ASignalEndsAWaitingAcquireAndItsSession) {
 }
 
 // Nobody ends a session that somebody else opened: the request alone is withdrawn.
-TEST_F(AcquireSignalTest, L17ASignalWithdrawsTheRequestOfASessionThatLivesOn) {
+TEST_P(AcquireSignalTest, L17ASignalWithdrawsTheRequestOfASessionThatLivesOn) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::string session = ctl_.json({"lock", "acquire", "b", "--ttl", "60s"})["session"];
   ChildProcess waiter = ctl_.start({"lock", "acquire", "a", "b", "--session", session});
@@ -106,7 +116,7 @@ TEST_F(AcquireSignalTest, L17ASignalWithdrawsTheRequestOfASessionThatLivesOn) {
   EXPECT_EQ(ctl_.json({"lock", "get", "a"}, 1)["held"], false);
 }
 
-TEST_F(GcoordctlTest, ReleaseWithAnotherTokenChangesNothing) {
+TEST_F(GcoordctlNodesTest, ReleaseWithAnotherTokenChangesNothing) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::string session = grant["session"];
   const auto error =
@@ -115,7 +125,7 @@ TEST_F(GcoordctlTest, ReleaseWithAnotherTokenChangesNothing) {
   ctl_.json({"lock", "check", "a", "--token", grant["token"]});
 }
 
-TEST_F(GcoordctlTest, GetOfAnAbsentLockIsANegativeAnswer) {
+TEST_F(GcoordctlNodesTest, GetOfAnAbsentLockIsANegativeAnswer) {
   for (const char* how : {"linearizable", "serializable"}) {
     const auto absent = ctl_.json({"lock", "get", "nobody", "--consistency", how}, 1);
     EXPECT_EQ(absent["name"], "nobody");
@@ -128,7 +138,7 @@ TEST_F(GcoordctlTest, GetOfAnAbsentLockIsANegativeAnswer) {
   EXPECT_EQ(ctl_.json({"lock", "get", "a"})["held"], true);
 }
 
-TEST_F(GcoordctlTest, ListShowsLocksByPrefix) {
+TEST_F(GcoordctlNodesTest, ListShowsLocksByPrefix) {
   for (const std::string name : {"job/1", "job/2", "other"}) {
     ctl_.json({"lock", "acquire", name, "--ttl", "60s"});
   }
@@ -147,7 +157,21 @@ TEST_F(GcoordctlTest, ListShowsLocksByPrefix) {
   EXPECT_THAT(table.out, HasSubstr("other"));
 }
 
-TEST_F(GcoordctlTest, WaitersAreListedInQueueOrder) {
+TEST_P(GcoordctlTest, L11AWaiterWhoseSessionEndedIsToldSoAndNeverGranted) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string session = ctl_.json({"session", "open", "--ttl", "60s"})["session"];
+  ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--session", session});
+  while (ctl_.json({"lock", "get", "a"})["waiter_count"] == 0) {
+  }
+  ctl_.json({"session", "close", session});
+  EXPECT_EQ(waiter.wait_for(kPatience), 1);
+  const auto said = nlohmann::json::parse(waiter.read_all(kPatience), nullptr, false);
+  EXPECT_EQ(said["error"]["code"], "GC6007") << said;
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"}, 1)["held"], false);
+}
+
+TEST_P(GcoordctlTest, L4WaitersAreListedInQueueOrder) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
   nlohmann::json held;
@@ -162,7 +186,7 @@ TEST_F(GcoordctlTest, WaitersAreListedInQueueOrder) {
   EXPECT_EQ(granted["session"], held["waiters"][0]["session"]);
 }
 
-TEST_F(GcoordctlTest, L5ListWithWaitersShowsPositionSessionAndHowLongTheyWait) {
+TEST_P(GcoordctlTest, L5ListWithWaitersShowsPositionSessionAndHowLongTheyWait) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
   nlohmann::json locks;
@@ -179,7 +203,7 @@ TEST_F(GcoordctlTest, L5ListWithWaitersShowsPositionSessionAndHowLongTheyWait) {
   EXPECT_EQ(waiter.wait_for(kPatience), 0);
 }
 
-TEST_F(GcoordctlTest, L18TwoSessionsThatWaitForEachOtherAreToldSo) {
+TEST_P(GcoordctlTest, L18TwoSessionsThatWaitForEachOtherAreToldSo) {
   const auto one = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const auto two = ctl_.json({"lock", "acquire", "b", "--ttl", "60s"});
   const auto also = [&](const nlohmann::json& held, const std::string& name) {
@@ -202,14 +226,18 @@ TEST_F(GcoordctlTest, L18TwoSessionsThatWaitForEachOtherAreToldSo) {
   ASSERT_EQ(shown.size(), 1u);
   EXPECT_EQ(shown[0]["victim"], two["session"]);
   EXPECT_EQ(shown[0]["cycle"].size(), 2u);
-  const auto counts = ctl_.json({"status"})["nodes"][0]["deadlocks"];
-  EXPECT_EQ(counts["ended"], "1");
-  EXPECT_EQ(counts["oversized"], "0");
+  const auto status = ctl_.json({"status"});
+  int ended = 0;
+  for (const auto& node : status["nodes"]) {  // One of them searches.
+    ended += std::stoi(node["deadlocks"]["ended"].get<std::string>());
+    EXPECT_EQ(node["deadlocks"]["oversized"], "0");
+  }
+  EXPECT_EQ(ended, 1);
   ctl_.json({"lock", "release", "b", "--token", two["token"], "--session", two["session"]});
   EXPECT_EQ(older.wait_for(kPatience), 0);
 }
 
-TEST_F(GcoordctlTest, L20GetShowsTheNoteOfTheHolder) {
+TEST_P(GcoordctlTest, L20GetShowsTheNoteOfTheHolder) {
   const auto grant =
       ctl_.json({"lock", "acquire", "a", "--ttl", "60s", "--note", "build 7 on \xc3\xbc"});
   const auto held = ctl_.json({"lock", "get", "a"});
@@ -222,7 +250,7 @@ TEST_F(GcoordctlTest, L20GetShowsTheNoteOfTheHolder) {
   EXPECT_EQ(error["code"], "GC6024");
 }
 
-TEST_F(GcoordctlTest, L6AnAcquireInTheSameSessionCountsOneHoldMoreUpToItsLimit) {
+TEST_P(GcoordctlTest, L6AnAcquireInTheSameSessionCountsOneHoldMoreUpToItsLimit) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::vector<std::string> again = {
       "lock", "acquire", "a", "--ttl", "60s", "--session", grant["session"], "--holds", "2"};
@@ -235,7 +263,7 @@ TEST_F(GcoordctlTest, L6AnAcquireInTheSameSessionCountsOneHoldMoreUpToItsLimit) 
   ctl_.json({"lock", "get", "a"}, 1);
 }
 
-TEST_F(GcoordctlTest, L7ReadersShareALockAndAWriterGoesDownToOne) {
+TEST_P(GcoordctlTest, L7ReadersShareALockAndAWriterGoesDownToOne) {
   const auto writer = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--shared", "--try"}, 6)["error"]["code"], "GC6001");
   const auto down = ctl_.json(
@@ -249,7 +277,7 @@ TEST_F(GcoordctlTest, L7ReadersShareALockAndAWriterGoesDownToOne) {
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--try"}, 6)["error"]["code"], "GC6001");
 }
 
-TEST_F(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
+TEST_P(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
   const std::vector<std::string> take = {
       "lock", "acquire", "gpu", "--permits-max", "2", "--try", "--ttl", "60s"};
   const auto first = ctl_.json(take);
@@ -264,7 +292,7 @@ TEST_F(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
   EXPECT_EQ(ctl_.json(unlimited, 2)["error"]["code"], "GC1002") << "of how many?";
 }
 
-TEST_F(GcoordctlTest, StatusDescribesTheNode) {
+TEST_F(GcoordctlNodesTest, StatusDescribesTheNode) {
   const auto status = ctl_.json({"status"});
   EXPECT_EQ(status["shards"], 16);
   EXPECT_TRUE(status["cluster_id"].is_string());
@@ -285,7 +313,7 @@ TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("TTL 100 to 86400000 ms"));
 }
 
-TEST_F(GcoordctlTest, ShardsAreListedAndShown) {
+TEST_F(GcoordctlNodesTest, ShardsAreListedAndShown) {
   const auto list = ctl_.json({"shard", "ls", "--first", "4", "--limit", "3"});
   ASSERT_EQ(list["rows"].size(), 3u);
   EXPECT_EQ(list["rows"][0]["shard"], 4);
@@ -296,7 +324,7 @@ TEST_F(GcoordctlTest, ShardsAreListedAndShown) {
   EXPECT_EQ(ctl_.json({"shard", "show", "16"}, 2)["error"]["code"], "GC1112");
 }
 
-TEST_F(GcoordctlTest, BadNamesAndTimesAreWrongUsage) {
+TEST_F(GcoordctlNodesTest, BadNamesAndTimesAreWrongUsage) {
   EXPECT_EQ(ctl_.json({"lock", "acquire", ""}, 2)["error"]["code"], "GC1101");
   EXPECT_EQ(ctl_.json({"lock", "acquire", std::string(2000, 'x')}, 2)["error"]["code"], "GC1102");
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--ttl", "5"}, 2)["error"]["code"], "GC1001");
@@ -307,12 +335,12 @@ TEST_F(GcoordctlTest, BadNamesAndTimesAreWrongUsage) {
   EXPECT_EQ(ctl_.json({"no-such-verb"}, 2)["error"]["code"], "GC1006");
 }
 
-TEST_F(GcoordctlTest, BytesThatAreNoTextAreRefusedInJson) {
+TEST_F(GcoordctlNodesTest, BytesThatAreNoTextAreRefusedInJson) {
   EXPECT_EQ(ctl_.json({"lock", "get", "\xff\xfe"}, 2)["error"]["code"], "GC1103");
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--ttl", "\xff"}, 2)["error"]["code"], "GC1001");
 }
 
-TEST_F(GcoordctlTest, BenchReportsPairsAndWritesAHistory) {
+TEST_F(GcoordctlNodesTest, BenchReportsPairsAndWritesAHistory) {
   const ScratchFolder directory;
   const std::string file = (directory.path() / "history.jsonl").string();
   const auto result = ctl_.json(
@@ -334,7 +362,7 @@ TEST_F(GcoordctlTest, BenchReportsPairsAndWritesAHistory) {
   EXPECT_GE(count, 2 * std::stoull(result["pairs"].get<std::string>()));
 }
 
-TEST_F(GcoordctlTest, L1SharedNamesAreLockedOneAtATime) {
+TEST_P(GcoordctlTest, L1SharedNamesAreLockedOneAtATime) {
   const auto result =
       ctl_.json({"bench", "lock", "--clients", "8", "--names", "shared", "--seconds", "1"});
   EXPECT_GT(std::stoull(result["pairs"].get<std::string>()), 0u);

@@ -298,7 +298,7 @@ TEST_P(GroupProcessTest, M9AProgramInCJoinsIsSeenAndPassesABarrier) {
   gcoord_client_free(client);
 }
 
-INSTANTIATE_TEST_SUITE_P(Turns,
+INSTANTIATE_TEST_SUITE_P(BothTurns,
                          GroupProcessTest,
                          testing::Values("host", "resident"),
                          [](const auto& turn) { return turn.param; });

@@ -1,4 +1,5 @@
 // gcoordctl lock break, --lock-delay and several locks at once, against `gcoordd dev`.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -10,13 +11,19 @@ namespace {
 
 using testing::HasSubstr;
 
-class LockForceCtlTest : public testing::Test {
+class LockForceNodesTest : public testing::Test {
  protected:
-  DevNode node_;
+  explicit LockForceNodesTest(const std::string& turn = "host") : node_(turn) {}
+
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(LockForceCtlTest, L15ABrokenLockGoesToTheNextWaiterAndItsHolderIsToldWithANumberOfItsOwn) {
+class LockForceCtlTest : public AtBothTurns<LockForceNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, LockForceCtlTest, both_turns(), turn_name);
+
+TEST_P(LockForceCtlTest, L15ABrokenLockGoesToTheNextWaiterAndItsHolderIsToldWithANumberOfItsOwn) {
   const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
   while (ctl_.json({"lock", "get", "a"})["waiter_count"] == 0) {
@@ -37,7 +44,7 @@ TEST_F(LockForceCtlTest, L15ABrokenLockGoesToTheNextWaiterAndItsHolderIsToldWith
   ctl_.json({"lock", "check", "a", "--token", next["token"]});
 }
 
-TEST_F(LockForceCtlTest, L15ABreakNeedsAReasonAndMeansOnlyTheTokenThatItNames) {
+TEST_P(LockForceCtlTest, L15ABreakNeedsAReasonAndMeansOnlyTheTokenThatItNames) {
   const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   EXPECT_EQ(ctl_.json({"lock", "break", "a"}, 2)["error"]["code"], "GC1002");
   EXPECT_EQ(ctl_.json({"lock", "break", "a", "--reason", ""}, 2)["error"]["code"], "GC6034");
@@ -51,7 +58,7 @@ TEST_F(LockForceCtlTest, L15ABreakNeedsAReasonAndMeansOnlyTheTokenThatItNames) {
   ctl_.json({"lock", "get", "a"}, 1);
 }
 
-TEST_F(LockForceCtlTest, L15TheCommandOfABrokenLockIsStopped) {
+TEST_P(LockForceCtlTest, L15TheCommandOfABrokenLockIsStopped) {
   ChildProcess holder =
       ctl_.start({"lock", "run", "a", "--ttl", "1s", "--", "sh", "-c", "echo go; exec sleep 600"});
   ASSERT_EQ(holder.read_line(kPatience), "go");
@@ -59,7 +66,7 @@ TEST_F(LockForceCtlTest, L15TheCommandOfABrokenLockIsStopped) {
   EXPECT_EQ(holder.wait_for(kPatience), 6);
 }
 
-TEST_F(LockForceCtlTest, L14AFailedHoldersLockIsNobodysUntilItsDelayIsOver) {
+TEST_P(LockForceCtlTest, L14AFailedHoldersLockIsNobodysUntilItsDelayIsOver) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "200ms", "--lock-delay", "2s"});
   std::string code;
   do {  // Busy while the session lives.
@@ -73,13 +80,13 @@ TEST_F(LockForceCtlTest, L14AFailedHoldersLockIsNobodysUntilItsDelayIsOver) {
             "GC6032");
 }
 
-TEST_F(LockForceCtlTest, L14AReleasePassesTheLockOnAtOnce) {
+TEST_P(LockForceCtlTest, L14AReleasePassesTheLockOnAtOnce) {
   const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s", "--lock-delay", "60s"});
   ctl_.json({"lock", "release", "a", "--token", held["token"], "--session", held["session"]});
   ctl_.json({"lock", "acquire", "a", "--try"});
 }
 
-TEST_F(LockForceCtlTest, L9SeveralLocksAreTakenAllOrNone) {
+TEST_P(LockForceCtlTest, L9SeveralLocksAreTakenAllOrNone) {
   const auto held = ctl_.json({"lock", "acquire", "x", "a", "m", "--ttl", "60s"});
   ASSERT_EQ(held["locks"].size(), 3u);
   EXPECT_EQ(held["locks"][0]["name"], "x") << "in the order of the command line";
@@ -93,7 +100,7 @@ TEST_F(LockForceCtlTest, L9SeveralLocksAreTakenAllOrNone) {
   EXPECT_EQ(ctl_.json({"lock", "acquire", "b", "b"}, 2)["error"]["code"], "GC6035");
 }
 
-TEST_F(LockForceCtlTest, L9TwoWhoWantTheSameNamesNeverWaitForEachOther) {
+TEST_P(LockForceCtlTest, L9TwoWhoWantTheSameNamesNeverWaitForEachOther) {
   const auto run = [this](const std::string& first, const std::string& second) {
     return ctl_.start({"lock", "run", "--lock", first, "--lock", second, "--", "true"});
   };
@@ -105,7 +112,7 @@ TEST_F(LockForceCtlTest, L9TwoWhoWantTheSameNamesNeverWaitForEachOther) {
   }
 }
 
-TEST_F(LockForceCtlTest, L9TheCommandKnowsTheTokenOfEachName) {
+TEST_P(LockForceCtlTest, L9TheCommandKnowsTheTokenOfEachName) {
   const Finished finished = ctl_({"lock",
                                   "run",
                                   "a",
@@ -120,7 +127,7 @@ TEST_F(LockForceCtlTest, L9TheCommandKnowsTheTokenOfEachName) {
   EXPECT_EQ(ctl_({"-o", "json", "lock", "run", "--", "true"}).error_code(), "GC1002");
 }
 
-TEST_F(LockForceCtlTest, L9WhatAKilledHolderHadEndsWithItsSession) {
+TEST_P(LockForceCtlTest, L9WhatAKilledHolderHadEndsWithItsSession) {
   ChildProcess holder = ctl_.start({"lock",
                                     "run",
                                     "--lock",

@@ -1,4 +1,5 @@
 // gcoordctl lock run: nothing that its command started outlives gcoordctl, or the lock.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -22,8 +23,10 @@ bool lives(const std::string& pid) {
   return name_end != std::string::npos && stat.at(name_end + 2) != 'Z';
 }
 
-class LockGuardTest : public testing::Test {
+class LockGuardNodesTest : public testing::Test {
  protected:
+  explicit LockGuardNodesTest(const std::string& turn = "host") : node_(turn) {}
+
   // Three that a signal to the command's group does not reach, and the command: each says its
   // process id. They end by themselves long after the test has failed.
   static constexpr const char* kFugitives =
@@ -67,18 +70,22 @@ class LockGuardTest : public testing::Test {
   // Bounds a failure; what is killed ends within milliseconds.
   static constexpr std::chrono::milliseconds kFailing{30'000};
 
-  DevNode node_;
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(LockGuardTest, L17AKilledWrapperTakesAllThatItsCommandStartedAlong) {
+class LockGuardTest : public AtBothTurns<LockGuardNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, LockGuardTest, both_turns(), turn_name);
+
+TEST_P(LockGuardTest, L17AKilledWrapperTakesAllThatItsCommandStartedAlong) {
   ChildProcess holder = start(kFugitives, {"--ttl", "60s"});
   const auto pids = read_pids(holder, 4);
   holder.kill_now();
   expect_ended(holder, pids);
 }
 
-TEST_F(LockGuardTest, L17AStoppedCommandIsTakenAlongToo) {
+TEST_P(LockGuardTest, L17AStoppedCommandIsTakenAlongToo) {
   ChildProcess holder =
       start("setsid sh -c 'echo $$; exec sleep 120' & echo $$; kill -STOP $$", {"--ttl", "60s"});
   const auto pids = read_pids(holder, 2);
@@ -86,15 +93,15 @@ TEST_F(LockGuardTest, L17AStoppedCommandIsTakenAlongToo) {
   expect_ended(holder, pids);
 }
 
-TEST_F(LockGuardTest, L17ALostLockEndsAllThatTheCommandStarted) {
+TEST_P(LockGuardTest, L17ALostLockEndsAllThatTheCommandStarted) {
   ChildProcess holder = start(kFugitives, {"--ttl", "1s"});
   const auto pids = read_pids(holder, 4);
-  node_.child().kill_now();
+  node_.kill();
   expect_ended(holder, pids);
   EXPECT_EQ(holder.wait_for(kPatience), 6);
 }
 
-TEST_F(LockGuardTest, L14ABrokenLockEndsAllThatTheCommandStarted) {
+TEST_P(LockGuardTest, L14ABrokenLockEndsAllThatTheCommandStarted) {
   ChildProcess holder = start(kFugitives, {"--ttl", "2s"});
   const auto pids = read_pids(holder, 4);
   ctl_.json({"lock", "break", "a", "--reason", "it hangs"});
@@ -103,7 +110,7 @@ TEST_F(LockGuardTest, L14ABrokenLockEndsAllThatTheCommandStarted) {
 }
 
 // The guard is the command's parent. The kernel kills the command then, and gcoordctl the rest.
-TEST_F(LockGuardTest, L17AKilledGuardLeavesNothingBehindEither) {
+TEST_P(LockGuardTest, L17AKilledGuardLeavesNothingBehindEither) {
   ChildProcess holder = start(std::string{"echo $PPID; "} + kFugitives, {"--ttl", "60s"});
   const auto pids = read_pids(holder, 5);
   ASSERT_NE(pids[0], std::to_string(holder.pid()));
@@ -114,7 +121,7 @@ TEST_F(LockGuardTest, L17AKilledGuardLeavesNothingBehindEither) {
 }
 
 // Signals that end programs are for the command, whoever gets them.
-TEST_F(LockGuardTest, SignalsDoNotEndTheGuard) {
+TEST_F(LockGuardNodesTest, SignalsDoNotEndTheGuard) {
   ChildProcess holder = start("echo $PPID; exec sleep 120");
   const auto guard = read_pids(holder, 1);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -170,7 +177,7 @@ class DelegatedCgroup {
   bool usable_ = false;
 };
 
-TEST_F(LockGuardTest, L17WhereItIsDelegatedTheCommandHasACgroupThatIsKilledWhole) {
+TEST_P(LockGuardTest, L17WhereItIsDelegatedTheCommandHasACgroupThatIsKilledWhole) {
   const DelegatedCgroup cgroup;
   if (!cgroup.usable()) {
     GTEST_SKIP() << "no cgroup of version 2 with cgroup.kill can be made here";
@@ -199,7 +206,7 @@ TEST_F(LockGuardTest, L17WhereItIsDelegatedTheCommandHasACgroupThatIsKilledWhole
 }
 
 // A command that ends by itself may leave something running, as it may under a shell.
-TEST_F(LockGuardTest, ACommandThatEndsMayLeaveAProcessBehind) {
+TEST_F(LockGuardNodesTest, ACommandThatEndsMayLeaveAProcessBehind) {
   const ScratchFolder folder;
   const std::string fifo = (folder.path() / "fifo").string();
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);

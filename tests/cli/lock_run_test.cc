@@ -1,4 +1,5 @@
 // gcoordctl lock run: the command's environment, exit codes, signals, and what a lost lock does.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -13,8 +14,10 @@ namespace {
 
 using testing::HasSubstr;
 
-class LockRunTest : public testing::Test {
+class LockRunNodesTest : public testing::Test {
  protected:
+  explicit LockRunNodesTest(const std::string& turn = "host") : node_(turn) {}
+
   std::vector<std::string> shell(const std::string& script,
                                  const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"lock", "run", "a"};
@@ -23,11 +26,15 @@ class LockRunTest : public testing::Test {
     return arguments;
   }
 
-  DevNode node_;
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(LockRunTest, L17TheCommandKnowsItsLock) {
+class LockRunTest : public AtBothTurns<LockRunNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, LockRunTest, both_turns(), turn_name);
+
+TEST_P(LockRunTest, L17TheCommandKnowsItsLock) {
   const Finished finished =
       ctl_(shell("echo $GCOORD_LOCK_NAME $GCOORD_LOCK_TOKEN $GCOORD_SESSION"));
   EXPECT_EQ(finished.code, 0);
@@ -42,7 +49,7 @@ TEST_F(LockRunTest, L17TheCommandKnowsItsLock) {
 }
 
 // gcoordctl in the command is about other sessions: the variables of `lock run` say nothing to it.
-TEST_F(LockRunTest, L17GcoordctlWorksInsideTheCommand) {
+TEST_P(LockRunTest, L17GcoordctlWorksInsideTheCommand) {
   const std::string ctl = chaos::program_beside("gcoordctl").string() + " -o json";
   const auto inside = [&](const std::string& script) {
     return ctl_(shell("export GCOORD_ENDPOINTS=" + node_.endpoint() + "; " + script));
@@ -59,7 +66,7 @@ TEST_F(LockRunTest, L17GcoordctlWorksInsideTheCommand) {
   EXPECT_EQ(inside("GCOORD_TOKEN=1 " + ctl + " lock check a").error_code(), "GC1002");
 }
 
-TEST_F(LockRunTest, TheCommandIsPassedOnByteForByte) {
+TEST_F(LockRunNodesTest, TheCommandIsPassedOnByteForByte) {
   const Finished finished = ctl_(
       {"lock", "run", "a", "--", "printf", "%s|", "[x,y]", "a,b", "-o", "json", "--", "--ttl"});
   EXPECT_EQ(finished.out, "[x,y]|a,b|-o|json|--|--ttl|");
@@ -69,12 +76,12 @@ TEST_F(LockRunTest, TheCommandIsPassedOnByteForByte) {
   EXPECT_EQ(none.error_code(), "GC1002");
 }
 
-TEST_F(LockRunTest, L17TheExitCodeIsTheCommands) {
+TEST_P(LockRunTest, L17TheExitCodeIsTheCommands) {
   EXPECT_EQ(ctl_(shell("exit 37")).code, 37);
   EXPECT_EQ(ctl_(shell("kill -KILL $$")).code, 128 + SIGKILL);
 }
 
-TEST_F(LockRunTest, L17AMissingCommandIs127WithANumberAndTheLockIsFreeAgain) {
+TEST_P(LockRunTest, L17AMissingCommandIs127WithANumberAndTheLockIsFreeAgain) {
   for (const std::string missing : {"/no/such/program", "no-such-program-in-the-path"}) {
     const Finished finished = ctl_({"lock", "run", "a", "--ttl", "1h", "--", missing});
     EXPECT_EQ(finished.code, 127);
@@ -85,7 +92,7 @@ TEST_F(LockRunTest, L17AMissingCommandIs127WithANumberAndTheLockIsFreeAgain) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
 }
 
-TEST_F(LockRunTest, L17ACommandThatCannotBeExecutedIs126WithANumberAndTheLockIsFreeAgain) {
+TEST_P(LockRunTest, L17ACommandThatCannotBeExecutedIs126WithANumberAndTheLockIsFreeAgain) {
   const ScratchFolder folder;
   const std::string plain = (folder.path() / "plain").string();
   std::ofstream(plain) << "no program\n";
@@ -97,7 +104,7 @@ TEST_F(LockRunTest, L17ACommandThatCannotBeExecutedIs126WithANumberAndTheLockIsF
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
 }
 
-TEST_F(LockRunTest, TheLockIsHeldWhileTheCommandRunsAndFreeAfterIt) {
+TEST_F(LockRunNodesTest, TheLockIsHeldWhileTheCommandRunsAndFreeAfterIt) {
   ChildProcess holder = ctl_.start(shell("echo go; exec sleep 600", {"--ttl", "1s"}));
   ASSERT_EQ(holder.read_line(kPatience), "go");
   // Longer than the TTL: the session is kept alive.
@@ -107,7 +114,7 @@ TEST_F(LockRunTest, TheLockIsHeldWhileTheCommandRunsAndFreeAfterIt) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
 }
 
-TEST_F(LockRunTest, L17CommandsMayShareALock) {
+TEST_P(LockRunTest, L17CommandsMayShareALock) {
   ChildProcess one = ctl_.start(shell("echo go; exec sleep 600", {"--shared"}));
   ASSERT_EQ(one.read_line(kPatience), "go");
   EXPECT_EQ(ctl_(shell("exit 3", {"--shared", "--try"})).code, 3);
@@ -117,7 +124,7 @@ TEST_F(LockRunTest, L17CommandsMayShareALock) {
 }
 
 // An instance of a service is a name under the service's, its address the note.
-TEST_F(LockRunTest, Row71InstancesOfAServiceAreFoundUntilTheirLeaseEnds) {
+TEST_P(LockRunTest, Row71InstancesOfAServiceAreFoundUntilTheirLeaseEnds) {
   ChildProcess instance = ctl_.start({"lock",
                                       "run",
                                       "services/api/1",
@@ -138,7 +145,7 @@ TEST_F(LockRunTest, Row71InstancesOfAServiceAreFoundUntilTheirLeaseEnds) {
   EXPECT_EQ(ctl_({"lock", "acquire", "services/api/1", "--wait", "60s"}).code, 0);
 }
 
-TEST_F(LockRunTest, AKilledWrapperKillsItsCommand) {
+TEST_F(LockRunNodesTest, AKilledWrapperKillsItsCommand) {
   ChildProcess holder = ctl_.start(shell("echo $$; exec sleep 600", {"--ttl", "60s"}));
   ASSERT_TRUE(holder.read_line(kPatience).has_value());
   holder.kill_now();
@@ -146,13 +153,13 @@ TEST_F(LockRunTest, AKilledWrapperKillsItsCommand) {
   EXPECT_EQ(holder.read_all(kPatience), "");
 }
 
-TEST_F(LockRunTest, TryAndWaitGiveUpWithConflict) {
+TEST_F(LockRunNodesTest, TryAndWaitGiveUpWithConflict) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   EXPECT_EQ(ctl_(shell("true", {"--try"})).code, 6);
   EXPECT_EQ(ctl_(shell("true", {"--wait", "200ms"})).code, 6);
 }
 
-TEST_F(LockRunTest, L17InterruptWhileWaitingLeavesTheQueue) {
+TEST_P(LockRunTest, L17InterruptWhileWaitingLeavesTheQueue) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   ChildProcess waiter = ctl_.start(shell("echo never"));
   while (ctl_.json({"lock", "get", "a"})["waiter_count"] == 0) {
@@ -163,16 +170,16 @@ TEST_F(LockRunTest, L17InterruptWhileWaitingLeavesTheQueue) {
   EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
 }
 
-TEST_F(LockRunTest, L17ACommandThatIgnoresSignalsIsKilledWhenTheNodeIsGone) {
+TEST_P(LockRunTest, L17ACommandThatIgnoresSignalsIsKilledWhenTheNodeIsGone) {
   ChildProcess holder = ctl_.start(shell(
       "trap 'echo told' TERM; echo go; while true; do sleep 600 & wait $!; done", {"--ttl", "1s"}));
   ASSERT_EQ(holder.read_line(kPatience), "go");
-  node_.child().kill_now();
+  node_.kill();
   EXPECT_EQ(holder.read_line(kPatience), "told");
   EXPECT_EQ(holder.wait_for(kPatience), 6);
 }
 
-TEST_F(LockRunTest, HangUpAndQuitReachTheCommandToo) {
+TEST_F(LockRunNodesTest, HangUpAndQuitReachTheCommandToo) {
   for (const int signal : {SIGHUP, SIGQUIT}) {
     ChildProcess holder = ctl_.start(shell("echo go; exec sleep 600"));
     ASSERT_EQ(holder.read_line(kPatience), "go");
@@ -183,14 +190,14 @@ TEST_F(LockRunTest, HangUpAndQuitReachTheCommandToo) {
 }
 
 // The node stands still until the command is told to stop, and then answers again.
-TEST_F(LockRunTest, ALockThatWasOnlyInDangerWasNotLost) {
-  const std::string go_on = "kill -CONT " + std::to_string(node_.child().pid());
+TEST_F(LockRunNodesTest, ALockThatWasOnlyInDangerWasNotLost) {
+  const std::string go_on = "kill -CONT " + std::to_string(node_.alone().child().pid());
   ChildProcess holder = ctl_.start(
       shell("trap '" + go_on +
                 "; sleep 1; exit 7' TERM; echo go; while true; do sleep 600 & wait $!; done",
             {"--ttl", "9s"}));
   ASSERT_EQ(holder.read_line(kPatience), "go");
-  node_.child().signal(SIGSTOP);
+  node_.alone().child().signal(SIGSTOP);
   EXPECT_EQ(holder.wait_for(kPatience), 7);
 }
 
@@ -255,7 +262,7 @@ class TerminalProgram {
   std::string shown_;
 };
 
-TEST_F(LockRunTest, OnATerminalTheCommandReadsStopsAndGoesOn) {
+TEST_F(LockRunNodesTest, OnATerminalTheCommandReadsStopsAndGoesOn) {
   TerminalProgram program(
       ctl_.with_endpoints(shell("read a; echo got $a; read b; echo got $b; exit 7")));
   program.type("first\n");

@@ -1,5 +1,6 @@
 // A long queue of one process loses its leader: more waits than retries that the process may take.
 #include "cli/load/queue_load.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 namespace gcoord::cli {
@@ -12,9 +13,10 @@ constexpr std::uint32_t kWaiters = 2000;
 // for each waiter.
 constexpr std::uint32_t kRetries = 500;
 
-class QueueFailoverProcessTest : public ProcessCluster {
+class QueueFailoverProcessTest : public ProcessCluster,
+                                 public testing::WithParamInterface<std::string> {
  protected:
-  QueueFailoverProcessTest() : ProcessCluster(kShards) {}
+  QueueFailoverProcessTest() : ProcessCluster(kShards, turn_of_all(GetParam())) {}
 
   // Who has spent its few retries rests for minutes before the next one: longer than the test.
   client::Client connect_with_few_retries() const {
@@ -42,8 +44,10 @@ class QueueFailoverProcessTest : public ProcessCluster {
   }
 };
 
+INSTANTIATE_TEST_SUITE_P(BothTurns, QueueFailoverProcessTest, both_turns(), turn_name);
+
 // It stood still, because every wait took a retry of its own to come back to its place in line.
-TEST_F(QueueFailoverProcessTest, Row74ALeaderIsKilledUnderMoreWaitsThanTheRetryBudget) {
+TEST_P(QueueFailoverProcessTest, Row74ALeaderIsKilledUnderMoreWaitsThanTheRetryBudget) {
   const std::string name = "long/queue";
   client::Client watcher = connect(2);
   open(watcher).detach();  // By now a node opens sessions.

@@ -1,4 +1,5 @@
 // S11 on the command line: sessions, locks and offices that end when a health check fails.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -12,8 +13,10 @@ namespace {
 
 using testing::HasSubstr;
 
-class SessionChecksTest : public testing::Test {
+class SessionChecksNodesTest : public testing::Test {
  protected:
+  explicit SessionChecksNodesTest(const std::string& turn = "host") : node_(turn) {}
+
   // --check and its times: fails when the file is gone.
   std::vector<std::string> checked(std::vector<std::string> words) const {
     const std::vector<std::string> flags = {"--check",
@@ -28,7 +31,7 @@ class SessionChecksTest : public testing::Test {
 
   void fail() const { std::filesystem::remove(flag_); }
 
-  DevNode node_;
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
   const ScratchFolder folder_;
   std::filesystem::path flag_ = [this] {
@@ -37,7 +40,11 @@ class SessionChecksTest : public testing::Test {
   }();
 };
 
-TEST_F(SessionChecksTest, S11WhatIsNoCheckIsRefusedAndAFailingOneOpensNothing) {
+class SessionChecksTest : public AtBothTurns<SessionChecksNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, SessionChecksTest, both_turns(), turn_name);
+
+TEST_P(SessionChecksTest, S11WhatIsNoCheckIsRefusedAndAFailingOneOpensNothing) {
   for (const char* text : {"ping", "tcp:here", "https://localhost/", "command:"}) {
     EXPECT_EQ(ctl_.json({"session", "open", "--check", text}, 2)["error"]["code"], "GC6352")
         << text;
@@ -51,7 +58,7 @@ TEST_F(SessionChecksTest, S11WhatIsNoCheckIsRefusedAndAFailingOneOpensNothing) {
   EXPECT_EQ(ctl_.json({"session", "list", "--count"})["count"], 0);
 }
 
-TEST_F(SessionChecksTest, S11ASessionLivesAsLongAsItsCheckPasses) {
+TEST_P(SessionChecksTest, S11ASessionLivesAsLongAsItsCheckPasses) {
   ChildProcess keeper = ctl_.start(checked({"-o",
                                             "json",
                                             "session",
@@ -76,7 +83,7 @@ TEST_F(SessionChecksTest, S11ASessionLivesAsLongAsItsCheckPasses) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--wait", "60s"}).code, 0);
 }
 
-TEST_F(SessionChecksTest, S11ASignalClosesIt) {
+TEST_P(SessionChecksTest, S11ASignalClosesIt) {
   ChildProcess keeper = ctl_.start(checked({"session", "open", "--id", "7", "--ttl", "60s"}));
   ASSERT_TRUE(keeper.read_line(kPatience).has_value());
   ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "60s"});
@@ -85,7 +92,7 @@ TEST_F(SessionChecksTest, S11ASignalClosesIt) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--wait", "30s"}).code, 0);
 }
 
-TEST_F(SessionChecksTest, S11AClosedSessionPassesItsLocksOnAtOnce) {
+TEST_P(SessionChecksTest, S11AClosedSessionPassesItsLocksOnAtOnce) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "600s"});
   ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "600s", "--lock-delay", "60s"});
   ChildProcess keeper = ctl_.start(checked({"session", "keep-alive", "7", "--check-close"}));
@@ -95,7 +102,7 @@ TEST_F(SessionChecksTest, S11AClosedSessionPassesItsLocksOnAtOnce) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--wait", "30s"}).code, 0);
 }
 
-TEST_F(SessionChecksTest, S11ACommandUnderALockIsStoppedWhenTheCheckFails) {
+TEST_P(SessionChecksTest, S11ACommandUnderALockIsStoppedWhenTheCheckFails) {
   auto words = checked({"lock", "run", "a", "--ttl", "1s"});
   words.insert(
       words.end(),
@@ -108,7 +115,7 @@ TEST_F(SessionChecksTest, S11ACommandUnderALockIsStoppedWhenTheCheckFails) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--wait", "60s"}).code, 0);
 }
 
-TEST_F(SessionChecksTest, S11ALeaderWhoseCheckFailsLeadsNoMore) {
+TEST_P(SessionChecksTest, S11ALeaderWhoseCheckFailsLeadsNoMore) {
   ChildProcess leader =
       ctl_.start(checked({"-o", "json", "elect", "campaign", "chief", "--ttl", "1s"}));
   ASSERT_TRUE(leader.read_line(kPatience).has_value());

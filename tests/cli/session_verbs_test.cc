@@ -1,6 +1,7 @@
 // gcoordctl session and lease, and reads with a freshness, against nodes as processes.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -12,13 +13,20 @@ namespace {
 
 using testing::HasSubstr;
 
-class SessionVerbsTest : public testing::Test {
+class SessionVerbsNodesTest : public testing::Test {
  protected:
-  DevNode node_{{"--session-locks-max", "2"}};
+  explicit SessionVerbsNodesTest(const std::string& turn = "host")
+      : node_(turn, {"--session-locks-max", "2"}) {}
+
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(SessionVerbsTest, S1AnIdIsGrantedOnceAndATtlOutOfRangeIsRefused) {
+class SessionVerbsTest : public AtBothTurns<SessionVerbsNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, SessionVerbsTest, both_turns(), turn_name);
+
+TEST_P(SessionVerbsTest, S1AnIdIsGrantedOnceAndATtlOutOfRangeIsRefused) {
   const auto granted = ctl_.json({"lease", "grant", "--id", "4711", "--ttl", "60s"});
   EXPECT_EQ(granted["session"], "4711");
   EXPECT_EQ(granted["ttl_ms"], 60'000);
@@ -31,7 +39,7 @@ TEST_F(SessionVerbsTest, S1AnIdIsGrantedOnceAndATtlOutOfRangeIsRefused) {
   EXPECT_GT(std::stoull(own), std::uint64_t{1} << 48);
 }
 
-TEST_F(SessionVerbsTest, S2KeepAliveOnceRenewsAndOfASessionThatIsGoneItSaysZero) {
+TEST_P(SessionVerbsTest, S2KeepAliveOnceRenewsAndOfASessionThatIsGoneItSaysZero) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
   const auto renewed = ctl_.json({"session", "keep-alive", "7", "--once"});
   EXPECT_GT(renewed["ttl_ms"].get<int>(), 50'000);
@@ -40,7 +48,7 @@ TEST_F(SessionVerbsTest, S2KeepAliveOnceRenewsAndOfASessionThatIsGoneItSaysZero)
   EXPECT_EQ(ctl_.json({"lease", "keep-alive", "7"})["ttl_ms"], 0);  // Ends by itself.
 }
 
-TEST_F(SessionVerbsTest, S2KeepAliveKeepsItAliveBeyondItsTtl) {
+TEST_P(SessionVerbsTest, S2KeepAliveKeepsItAliveBeyondItsTtl) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "600ms"});
   ChildProcess keeper = ctl_.start({"-o", "json", "session", "keep-alive", "7"});
   for (int i = 0; i < 8; ++i) {  // Longer than the TTL: three to a TTL.
@@ -53,7 +61,7 @@ TEST_F(SessionVerbsTest, S2KeepAliveKeepsItAliveBeyondItsTtl) {
 }
 
 // It said that it had closed it.
-TEST_F(SessionVerbsTest, AnUnknownSessionIsNotClosed) {
+TEST_F(SessionVerbsNodesTest, AnUnknownSessionIsNotClosed) {
   for (const std::vector<std::string>& verb :
        {std::vector<std::string>{"session", "close"}, {"lease", "revoke"}}) {
     const Finished text = ctl_({verb[0], verb[1], "4712"});
@@ -70,7 +78,7 @@ TEST_F(SessionVerbsTest, AnUnknownSessionIsNotClosed) {
 }
 
 // One that only ever acquired a lock has no home to be asked after in.
-TEST_F(SessionVerbsTest, ASessionWithoutAHomeIsClosedAndTakesLocks) {
+TEST_F(SessionVerbsNodesTest, ASessionWithoutAHomeIsClosedAndTakesLocks) {
   const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::string session = held["session"];
   EXPECT_EQ(ctl_.json({"lock", "acquire", "b", "--session", session})["session"], session);
@@ -80,7 +88,7 @@ TEST_F(SessionVerbsTest, ASessionWithoutAHomeIsClosedAndTakesLocks) {
 }
 
 // It opened the session behind the caller's back.
-TEST_F(SessionVerbsTest, NoLockIsTakenInAnUnknownSession) {
+TEST_F(SessionVerbsNodesTest, NoLockIsTakenInAnUnknownSession) {
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--session", "4712"}, 1)["error"]["code"], "GC6008");
   EXPECT_EQ(
       ctl_.json({"lock", "acquire", "a", "--session", "4712", "--ttl", "60s"}, 1)["error"]["code"],
@@ -94,7 +102,26 @@ TEST_F(SessionVerbsTest, NoLockIsTakenInAnUnknownSession) {
   EXPECT_THAT(ctl_({"lock", "acquire", "--help"}).out, HasSubstr("GC6008"));
 }
 
-TEST_F(SessionVerbsTest, S5ShowSaysWhatIsLeftAndNamesTheLocks) {
+TEST_P(SessionVerbsTest, S3OneKeepAliveRenewsTheSessionWhereverItHoldsSomething) {
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "1s"});
+  ChildProcess keeper = ctl_.start({"-o", "json", "session", "keep-alive", "7"});
+  std::vector<nlohmann::json> grants;
+  for (const std::string name : {"a", "b"}) {
+    grants.push_back(ctl_.json({"lock", "acquire", name, "--session", "7"}));
+  }
+  for (int i = 0; i < 6; ++i) {  // Longer than the TTL: three to a TTL.
+    const auto line = keeper.read_line(kPatience);
+    ASSERT_TRUE(line.has_value());
+    EXPECT_GT(nlohmann::json::parse(*line)["ttl_ms"].get<int>(), 0);
+  }
+  for (const auto& grant : grants) {
+    ctl_.json({"lock", "check", grant["name"], "--token", grant["token"]});
+  }
+  keeper.signal(SIGTERM);
+  EXPECT_EQ(keeper.wait_for(kPatience), 0);
+}
+
+TEST_P(SessionVerbsTest, S5ShowSaysWhatIsLeftAndNamesTheLocks) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
   ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "60s"});
   const auto shown = ctl_.json({"lease", "timetolive", "7", "--keys"});
@@ -108,7 +135,7 @@ TEST_F(SessionVerbsTest, S5ShowSaysWhatIsLeftAndNamesTheLocks) {
 }
 
 // A lock that is taken with a session lives as long as that, whatever others' default is.
-TEST_F(SessionVerbsTest, S5AnAcquireKeepsTheTtlThatTheSessionWasGrantedWith) {
+TEST_P(SessionVerbsTest, S5AnAcquireKeepsTheTtlThatTheSessionWasGrantedWith) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
   EXPECT_GT(ctl_.json({"lock", "acquire", "a", "--session", "7"})["ttl_ms"].get<int>(), 50'000);
   const auto shown = ctl_.json({"session", "show", "7"});
@@ -116,7 +143,7 @@ TEST_F(SessionVerbsTest, S5AnAcquireKeepsTheTtlThatTheSessionWasGrantedWith) {
   EXPECT_GT(shown["remaining_ms"].get<int>(), 50'000);
 }
 
-TEST_F(SessionVerbsTest, S6ListCountsFiltersAndStopsAtItsLimit) {
+TEST_P(SessionVerbsTest, S6ListCountsFiltersAndStopsAtItsLimit) {
   for (const std::string id : {"1", "2", "3"}) {
     ctl_.json({"session", "open", "--id", id, "--ttl", "60s"});
   }
@@ -134,7 +161,7 @@ TEST_F(SessionVerbsTest, S6ListCountsFiltersAndStopsAtItsLimit) {
   EXPECT_EQ(ctl_({"session", "list", "--limit", "3"}).err, "");
 }
 
-TEST_F(SessionVerbsTest, S12TheThirdLockOfASessionWithAQuotaOfTwoIsRefused) {
+TEST_P(SessionVerbsTest, S12TheThirdLockOfASessionWithAQuotaOfTwoIsRefused) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
   ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "60s"});
   ctl_.json({"lock", "acquire", "b", "--session", "7", "--ttl", "60s"});
@@ -142,7 +169,7 @@ TEST_F(SessionVerbsTest, S12TheThirdLockOfASessionWithAQuotaOfTwoIsRefused) {
   EXPECT_EQ(error["code"], "GC6303");
 }
 
-TEST_F(SessionVerbsTest, ALockThatIsHeldAloneHasOneHolderWhoeverIsAsked) {
+TEST_F(SessionVerbsNodesTest, ALockThatIsHeldAloneHasOneHolderWhoeverIsAsked) {
   const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   for (const std::string how : {"linearizable", "lease", "serializable"}) {
     const auto read = ctl_.json({"lock", "get", "a", "--consistency", how});
@@ -153,7 +180,7 @@ TEST_F(SessionVerbsTest, ALockThatIsHeldAloneHasOneHolderWhoeverIsAsked) {
   EXPECT_EQ(ctl_.json({"lock", "get", "a"})["holders"].size(), 1u);
 }
 
-TEST_F(SessionVerbsTest, R6ALockIsShownAsItWasAtAnIndexOfItsShard) {
+TEST_P(SessionVerbsTest, R6ALockIsShownAsItWasAtAnIndexOfItsShard) {
   const auto first = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::string at_first = ctl_.json({"lock", "get", "a"})["acquired_index"];
   ctl_.json({"lock", "release", "a", "--token", first["token"], "--session", first["session"]});
@@ -173,13 +200,13 @@ TEST_F(SessionVerbsTest, R6ALockIsShownAsItWasAtAnIndexOfItsShard) {
   EXPECT_THAT(ctl_({"lock", "get", "--help"}).out, HasSubstr("--at-index"));
 }
 
-TEST_F(SessionVerbsTest, CompletionAndHelpKnowTheVerbs) {
+TEST_F(SessionVerbsNodesTest, CompletionAndHelpKnowTheVerbs) {
   EXPECT_EQ(run("gcoordctl", {"__complete", "lease", "timeto"}).out, "timetolive\n");
   EXPECT_THAT(ctl_({"session", "--help"}).out, HasSubstr("keep-alive"));
   EXPECT_THAT(ctl_({"lock", "get", "--help"}).out, HasSubstr("--max-staleness"));
 }
 
-TEST_F(SessionVerbsTest, FlagsOfReadsThatContradictEachOtherAreUsage) {
+TEST_F(SessionVerbsNodesTest, FlagsOfReadsThatContradictEachOtherAreUsage) {
   EXPECT_EQ(ctl_.json({"lock", "get", "a", "--consistency", "bounded"}, 2)["error"]["code"],
             "GC1002");
   EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "lease", "--max-staleness", "1s"}).code, 2);
@@ -188,7 +215,7 @@ TEST_F(SessionVerbsTest, FlagsOfReadsThatContradictEachOtherAreUsage) {
 }
 
 // They were left out, and nothing said so.
-TEST_F(SessionVerbsTest, WaitersAreNamedByLeadersOrRefused) {
+TEST_F(SessionVerbsNodesTest, WaitersAreNamedByLeadersOrRefused) {
   const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
   while (ctl_.json({"lock", "get", "a", "--waiters"})["waiters"].empty()) {
@@ -219,11 +246,12 @@ TEST_F(SessionVerbsTest, WaitersAreNamedByLeadersOrRefused) {
 // Three nodes: every one of them answers, as fresh as was asked for.
 class ThreeNodes {
  public:
-  ThreeNodes() {
+  explicit ThreeNodes(const std::string& turn = "host") {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
     options.shards = 64;
+    options.arguments_of_node = turn_of_all(turn);
     auto planned = chaos::LocalCluster::plan(options);
     EXPECT_TRUE(planned.ok());
     cluster_.emplace(std::move(planned).value());
@@ -239,8 +267,26 @@ class ThreeNodes {
   std::optional<chaos::LocalCluster> cluster_;
 };
 
-TEST(ReadVerbsTest, R5EveryReplicaShowsAWriteToWhoNamesItsPosition) {
-  ThreeNodes nodes;
+class ReadVerbsTest : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, ReadVerbsTest, both_turns(), turn_name);
+
+TEST_P(ReadVerbsTest, R1R2AReadShowsWhatWasDecidedBeforeIt) {
+  ThreeNodes nodes(GetParam());
+  const Ctl ctl = nodes.ctl();
+  for (const std::string how : {"linearizable", "lease"}) {
+    const std::string name = "job/" + how;
+    const std::vector<std::string> get = {
+        "--timeout", "60s", "lock", "get", name, "--consistency", how};
+    const auto grant = ctl.json({"--timeout", "60s", "lock", "acquire", name, "--ttl", "600s"});
+    EXPECT_EQ(ctl.json(get)["token"], grant["token"]) << how;
+    ctl.json({"lock", "release", name, "--token", grant["token"], "--session", grant["session"]});
+    EXPECT_EQ(ctl.json(get, 1)["held"], false) << how;
+  }
+}
+
+TEST_P(ReadVerbsTest, R5EveryReplicaShowsAWriteToWhoNamesItsPosition) {
+  ThreeNodes nodes(GetParam());
   const Ctl ctl = nodes.ctl();
   for (int round = 0; round < 5; ++round) {
     const std::string name = "job/" + std::to_string(round);
@@ -253,25 +299,35 @@ TEST(ReadVerbsTest, R5EveryReplicaShowsAWriteToWhoNamesItsPosition) {
   }
 }
 
-TEST(ReadVerbsTest, R4EveryReplicaMeetsItsBoundAndR3SaysHowOldItIs) {
-  ThreeNodes nodes;
+TEST_P(ReadVerbsTest, R4EveryReplicaMeetsItsBound) {
+  ThreeNodes nodes(GetParam());
   const Ctl ctl = nodes.ctl();
   ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
   for (const std::string node : {"1", "2", "3"}) {
     const auto read = ctl.json({"lock", "get", "a", "--max-staleness", "20s", "--node", node});
     EXPECT_EQ(read["held"], true);
     EXPECT_LE(read["age_ms"].get<int>(), 20'000);
-    const auto old =
-        ctl.json({"lock", "get", "a", "--consistency", "serializable", "--node", node});
-    EXPECT_TRUE(old["age_ms"].is_number());  // The read before it found out.
     const auto list = ctl.json({"lock", "list", "--max-staleness", "20s", "--node", node});
     EXPECT_EQ(list["locks"].size(), 1u);
+  }
+}
+
+TEST_P(ReadVerbsTest, R3EveryReplicaSaysHowOldItIs) {
+  ThreeNodes nodes(GetParam());
+  const Ctl ctl = nodes.ctl();
+  ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
+  for (const std::string node : {"1", "2", "3"}) {
+    ctl.json({"lock", "get", "a", "--max-staleness", "20s", "--node", node});
+    const auto old =
+        ctl.json({"lock", "get", "a", "--consistency", "serializable", "--node", node});
+    EXPECT_EQ(old["held"], true);
+    EXPECT_TRUE(old["age_ms"].is_number());  // The read before it found out.
   }
   EXPECT_EQ(ctl.json({"lock", "get", "a", "--consistency", "linearizable"})["age_ms"], 0);
 }
 
-TEST(ReadVerbsTest, R4AReplicaAloneRefusesABoundAndR3StillAnswers) {
-  ThreeNodes nodes;
+TEST_P(ReadVerbsTest, R4AReplicaAloneRefusesABoundAndR3StillAnswers) {
+  ThreeNodes nodes(GetParam());
   const Ctl ctl = nodes.ctl();
   ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
   ctl.json({"lock", "get", "a", "--max-staleness", "20s", "--node", "3"});
@@ -301,7 +357,7 @@ TEST(ReadVerbsTest, R4AReplicaAloneRefusesABoundAndR3StillAnswers) {
 }
 
 // It said "this node does not lead the shard. Ask the leader that the reply names", of no leader.
-TEST(ReadVerbsTest, WithoutAMajorityItIsSaidThatNobodyLeadsAndWhatToDo) {
+TEST(ThreeNodesVerbsTest, WithoutAMajorityItIsSaidThatNobodyLeadsAndWhatToDo) {
   ThreeNodes nodes;
   const Ctl ctl = nodes.ctl();
   ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
@@ -322,7 +378,7 @@ TEST(ReadVerbsTest, WithoutAMajorityItIsSaidThatNobodyLeadsAndWhatToDo) {
 }
 
 // Lists looked empty and succeeded; an acquire was told as a lost session; a watch was silent.
-TEST(ReadVerbsTest, WithoutAMajorityListsAndAcquiresFailAndAWatchSaysThatItWaits) {
+TEST(ThreeNodesVerbsTest, WithoutAMajorityListsAndAcquiresFailAndAWatchSaysThatItWaits) {
   ThreeNodes nodes;
   const Ctl ctl = nodes.ctl();
   ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
@@ -353,7 +409,7 @@ TEST(ReadVerbsTest, WithoutAMajorityListsAndAcquiresFailAndAWatchSaysThatItWaits
 }
 
 // Sessions without a home, looked for where the leader of what would be their home is another node.
-TEST(ReadVerbsTest, ASessionOfAnAcquireIsKnownToTheNextVerbWhoeverLeads) {
+TEST(ThreeNodesVerbsTest, ASessionOfAnAcquireIsKnownToTheNextVerbWhoeverLeads) {
   ThreeNodes nodes;
   const Ctl ctl = nodes.ctl();
   for (int round = 0; round < 8; ++round) {
@@ -369,7 +425,7 @@ TEST(ReadVerbsTest, ASessionOfAnAcquireIsKnownToTheNextVerbWhoeverLeads) {
 }
 
 // It said that no node could be reached, after all of its time.
-TEST(ReadVerbsTest, ASessionIsClosedWhileOneNodeOfThreeIsDead) {
+TEST(ThreeNodesVerbsTest, ASessionIsClosedWhileOneNodeOfThreeIsDead) {
   ThreeNodes nodes;
   const Ctl ctl = nodes.ctl();
   nodes.nodes().kill(2);
@@ -386,8 +442,8 @@ TEST(ReadVerbsTest, ASessionIsClosedWhileOneNodeOfThreeIsDead) {
   }
 }
 
-TEST(ReadVerbsTest, R6EveryReplicaShowsTheSamePast) {
-  ThreeNodes nodes;
+TEST_P(ReadVerbsTest, R6EveryReplicaShowsTheSamePast) {
+  ThreeNodes nodes(GetParam());
   const Ctl ctl = nodes.ctl();
   const auto first = ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
   const std::string index = ctl.json({"lock", "get", "a"})["acquired_index"];

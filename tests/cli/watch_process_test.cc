@@ -3,6 +3,7 @@
 // What the log holds is asked afterwards, by a watch of everything from the first revision on,
 // which the nodes make from their histories: the watch that lived through it all must have seen
 // just that.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <condition_variable>
@@ -82,7 +83,8 @@ class Listener {
 
 class WatchProcessTest : public ProcessCluster {
  protected:
-  WatchProcessTest() : ProcessCluster(kShards) {}
+  explicit WatchProcessTest(const std::string& turn = "host")
+      : ProcessCluster(kShards, turn_of_all(turn)) {}
 
   // What is left with a name.
   static std::string note_of(const std::string& name) { return "of " + name; }
@@ -139,7 +141,11 @@ class WatchProcessTest : public ProcessCluster {
   int count_ = 0;
 };
 
-TEST_F(WatchProcessTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
+class WatchTurnTest : public AtBothTurns<WatchProcessTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, WatchTurnTest, both_turns(), turn_name);
+
+TEST_P(WatchTurnTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
   client::Client client = connect(1);
   Listener live;
   const client::WatchOptions options{.prefix = "", .previous = true, .from = everything()};
@@ -183,7 +189,7 @@ TEST_F(WatchProcessTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) 
   }
 }
 
-TEST_F(WatchProcessTest, E4ObserveNeverGoesBackAnEpochThroughKills) {
+TEST_P(WatchTurnTest, E4ObserveNeverGoesBackAnEpochThroughKills) {
   client::Client client = connect(1);
   client::Session session = open(client);
   auto leaders = client.observe("chief");

@@ -1,17 +1,22 @@
 // gcoordctl watch and gcoordctl elect observe against one node: lines, exit codes, signals.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <csignal>
+#include <optional>
 
 namespace gcoord::cli {
 namespace {
 
 using testing::HasSubstr;
 
-class WatchVerbTest : public testing::Test {
+class WatchVerbNodesTest : public testing::Test {
  protected:
+  explicit WatchVerbNodesTest(const std::string& turn = "host") : node_(turn) {}
+
   nlohmann::json acquire(const std::string& name, const std::string& note = {}) const {
     return ctl_.json({"lock", "acquire", name, "--ttl", "60s", "--try", "--note", note});
   }
@@ -30,11 +35,15 @@ class WatchVerbTest : public testing::Test {
     return nlohmann::json::parse(child.read_line(kPatience).value_or(""), nullptr, false);
   }
 
-  DevNode node_;
+  TurnNodes node_;
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(WatchVerbTest, W2AWatchFromThePastPrintsALinePerEventAndEndsAtItsCount) {
+class WatchVerbTest : public AtBothTurns<WatchVerbNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, WatchVerbTest, both_turns(), turn_name);
+
+TEST_F(WatchVerbNodesTest, W2AWatchFromThePastPrintsALinePerEventAndEndsAtItsCount) {
   const auto grant = acquire("jobs/train");
   release("jobs/train", grant);
   ChildProcess child =
@@ -55,7 +64,7 @@ TEST_F(WatchVerbTest, W2AWatchFromThePastPrintsALinePerEventAndEndsAtItsCount) {
   EXPECT_THAT(text.out, HasSubstr("granted jobs/train token="));
 }
 
-TEST_F(WatchVerbTest, W2WhatWasHeldBeforeIsPrintedToWhoAsks) {
+TEST_F(WatchVerbNodesTest, W2WhatWasHeldBeforeIsPrintedToWhoAsks) {
   const auto first = acquire("a", "it's \"mine\"");
   release("a", first);
   ChildProcess child =
@@ -78,7 +87,7 @@ TEST_F(WatchVerbTest, W2WhatWasHeldBeforeIsPrintedToWhoAsks) {
   EXPECT_THAT(without.out, testing::Not(HasSubstr("previous")));
 }
 
-TEST_F(WatchVerbTest, W2OnlyEventsOfTheKindsThatAreNamedArePrinted) {
+TEST_F(WatchVerbNodesTest, W2OnlyEventsOfTheKindsThatAreNamedArePrinted) {
   const auto first = acquire("a");
   release("a", first);
   const auto second = acquire("a");
@@ -113,7 +122,7 @@ TEST_F(WatchVerbTest, W2OnlyEventsOfTheKindsThatAreNamedArePrinted) {
       "GC1001");
 }
 
-TEST_F(WatchVerbTest, W3AWatchGoesOnUntilASignalAndMissesNothing) {
+TEST_F(WatchVerbNodesTest, W3AWatchGoesOnUntilASignalAndMissesNothing) {
   const auto first = acquire("a/1");
   ChildProcess child = ctl_.start({"-o",
                                    "json",
@@ -132,7 +141,25 @@ TEST_F(WatchVerbTest, W3AWatchGoesOnUntilASignalAndMissesNothing) {
   EXPECT_EQ(child.read_all(kPatience), "");
 }
 
-TEST_F(WatchVerbTest, W6AQuestionWaitsForItsAnswer) {
+TEST_P(WatchVerbTest, W3AWatchEndsAtItsCountOrGoesOnUntilASignal) {
+  ChildProcess counted = ctl_.start({"-o", "json", "watch", "--prefix", "a/", "--count", "2"});
+  ChildProcess endless = ctl_.start({"-o", "json", "watch", "--prefix", "a/"});
+  for (ChildProcess* const child : {&counted, &endless}) {
+    std::optional<std::string> line;
+    for (int k = 0; k < 100 && !line.has_value(); ++k) {  // Until the watch has begun.
+      release("a/1", acquire("a/1"));
+      line = child->read_line(std::chrono::milliseconds{200});
+    }
+    ASSERT_TRUE(line.has_value());
+  }
+  EXPECT_TRUE(next_line(counted).is_object());
+  EXPECT_EQ(counted.wait_for(kPatience), 0);
+  EXPECT_EQ(counted.read_all(kPatience), "");
+  endless.signal(SIGINT);
+  EXPECT_EQ(endless.wait_for(kPatience), 0);
+}
+
+TEST_P(WatchVerbTest, W6AQuestionWaitsForItsAnswer) {
   const auto grant = acquire("a");
   EXPECT_EQ(ctl_.json({"watch", "a", "--wait-for", "held"})["token"], grant["token"]);
   EXPECT_EQ(
@@ -146,7 +173,7 @@ TEST_F(WatchVerbTest, W6AQuestionWaitsForItsAnswer) {
   EXPECT_EQ(ctl_.json({"watch", "a", "--wait-for", "free"})["held"], false);
 }
 
-TEST_F(WatchVerbTest, WhatIsWatchedMustBeNamedOnce) {
+TEST_F(WatchVerbNodesTest, WhatIsWatchedMustBeNamedOnce) {
   EXPECT_EQ(ctl_.json({"watch"}, 2)["error"]["code"], "GC1002");
   EXPECT_EQ(ctl_.json({"watch", "a", "--prefix", "b"}, 2)["error"]["code"], "GC1001");
   EXPECT_EQ(ctl_.json({"watch", "--prefix", "b", "--wait-for", "free"}, 2)["error"]["code"],
@@ -156,7 +183,7 @@ TEST_F(WatchVerbTest, WhatIsWatchedMustBeNamedOnce) {
             "GC6204");
 }
 
-TEST_F(WatchVerbTest, E4ObserveTellsThePresentLeaderAndEachThatFollows) {
+TEST_P(WatchVerbTest, E4ObserveTellsThePresentLeaderAndEachThatFollows) {
   const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
   ChildProcess child = ctl_.start({"-o", "json", "elect", "observe", "chief", "--count", "2"});
   const auto present = next_line(child);

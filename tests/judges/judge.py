@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 PAGE = ROOT / "docs" / "reference" / "judges.md"
 BEGIN, END = "<!-- judges:begin -->", "<!-- judges:end -->"
-NAMES = ("fronts", "prometheus", "rights", "secrets", "spiffe", "stacks", "tls")
+NAMES = ("fronts", "prometheus", "rights", "secrets", "spiffe", "stacks", "tls", "turns")
 
 
 @dataclass

@@ -1,5 +1,6 @@
 // Three real nodes with TLS on every port and rights switched on: who is let in, what each may do,
 // and how soon a right that was taken away counts at every node.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 
 #include <chrono>
@@ -9,18 +10,14 @@
 namespace gcoord::cli {
 namespace {
 
-// The resident turn by the twins of the devices.
 class TrustTurnTest : public TrustTest, public testing::WithParamInterface<std::string> {
  protected:
-  TrustTurnTest() : TrustTest({"--turn", GetParam()}) {}
+  TrustTurnTest() : TrustTest(turn_flags(GetParam())) {}
 };
 
-INSTANTIATE_TEST_SUITE_P(BothTurns,
-                         TrustTurnTest,
-                         testing::Values("host", "resident"),
-                         [](const auto& turn) { return turn.param; });
+INSTANTIATE_TEST_SUITE_P(BothTurns, TrustTurnTest, both_turns(), turn_name);
 
-TEST_F(TrustTest, PortsSpeakTlsAndAreBelievedByWhoKnowsTheirCa) {
+TEST_P(TrustTurnTest, PortsSpeakTlsAndAreBelievedByWhoKnowsTheirCa) {
   must(nobody(), {"lock", "acquire", "first", "--ttl", "30s"});
   EXPECT_EQ(as(admin(), {"status"}).json()["nodes"].size(), 3u);
   refused({"-o", "json"}, {"status"}, "GC3113");
@@ -57,7 +54,7 @@ TEST_P(TrustTurnTest, ALockSaysWhoIsBehindItsHolder) {
   EXPECT_EQ(clients[0]["principal"], "bob");
 }
 
-TEST_F(TrustTest, APasswordIsCheckedOnceAndItsTokenCountsAtEveryNode) {
+TEST_P(TrustTurnTest, APasswordIsCheckedOnceAndItsTokenCountsAtEveryNode) {
   enable();
   const std::string token = folder_.path() / "token";
   must(bob(), {"auth", "login", "--out", token});

@@ -2,6 +2,7 @@
 // gcoordctl, and its notices to systemd.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 #include "tests/notify_socket.h"
 #include "tests/server/http/raw_http.h"
@@ -76,11 +77,12 @@ TEST(HttpPorts, HealthIsWithTheMetricsAndNotWithTheLedger) {
 
 class HealthProcessTest : public testing::Test {
  protected:
-  HealthProcessTest() {
+  explicit HealthProcessTest(const std::string& turn = "host") {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
     options.shards = 16;
+    options.arguments_of_node = turn_of_all(turn);
     auto planned = chaos::LocalCluster::plan(options);
     EXPECT_TRUE(planned.ok()) << planned.status().to_string();
     cluster_.emplace(std::move(planned).value());
@@ -130,7 +132,11 @@ TEST_F(HealthProcessTest, ANodeAloneIsLiveAndNotReadyAndNamesWhomItDoesNotHear) 
   EXPECT_THAT(alone({"health", "--node", "1"}).out, HasSubstr("majority: not heard: node 2"));
 }
 
-TEST_F(HealthProcessTest, ReadyNodesAreHealthyUntilOneIsGone) {
+class HealthTurnTest : public AtBothTurns<HealthProcessTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, HealthTurnTest, both_turns(), turn_name);
+
+TEST_P(HealthTurnTest, ReadyNodesAreHealthyUntilOneIsGone) {
   ASSERT_TRUE(cluster_->start_all(kPatience).ok());
   for (const std::uint32_t node : {1u, 2u, 3u}) {
     EXPECT_THAT(http(node, "/readyz"), StartsWith("HTTP/1.1 200"));

@@ -2,6 +2,7 @@
 // seen and disarmed by an operator, and end when the nodes are back.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -21,17 +22,23 @@ namespace {
 
 using testing::HasSubstr;
 
+using Words = std::vector<std::string>;
+
 constexpr std::uint32_t kFive = 5;
 
 class AlarmProcessTest : public testing::Test {
  protected:
+  explicit AlarmProcessTest(std::uint32_t nodes = kFive, Words flags = {})
+      : nodes_(nodes), flags_(std::move(flags)) {}
+
   void SetUp() override {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
-    options.node_count = kFive;
+    options.node_count = nodes_;
     options.shards = 4;
-    options.node_arguments = {"--replace-after", "1s"};
+    options.node_arguments = flags_;
+    options.node_arguments.insert(options.node_arguments.end(), {"--replace-after", "1s"});
     auto cluster = chaos::LocalCluster::plan(options);
     ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
     cluster_.emplace(std::move(cluster).value());
@@ -133,6 +140,8 @@ class AlarmProcessTest : public testing::Test {
     return {1 + leads % kFive, 1 + (leads + 1) % kFive};
   }
 
+  const std::uint32_t nodes_;
+  const Words flags_;
   const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };
@@ -203,6 +212,33 @@ TEST_F(AlarmProcessTest, AlarmsAreOfAllNodesAndAreDisarmedAtAll) {
 
   // They end by themselves.
   start_again(victims);
+  wait_for([this] { return alarms(); },
+           [](const nlohmann::json& listed) { return listed["alarms"].empty(); });
+}
+
+// One of three, at both turns.
+class AlarmTurnTest : public AlarmProcessTest, public testing::WithParamInterface<std::string> {
+ protected:
+  AlarmTurnTest() : AlarmProcessTest(3, turn_flags(GetParam())) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, AlarmTurnTest, both_turns(), turn_name);
+
+TEST_P(AlarmTurnTest, AnAlarmIsOfTheOthersIsDisarmedAndEndsWithItsCause) {
+  EXPECT_TRUE(alarms()["alarms"].empty());
+  const std::uint32_t victim = 1 + leader() % nodes_;
+  views_of_deaths({victim});
+  const std::string alarm = "suspect-for-long:" + std::to_string(victim);
+  const nlohmann::json raised = wait_for([this] { return alarms(); },
+                                         [](const nlohmann::json& listed) {
+                                           return listed["alarms"].size() == 1 &&
+                                                  listed["alarms"][0]["raised_by"].size() == 2;
+                                         });
+  EXPECT_EQ(names(raised), std::set<std::string>{alarm});
+  EXPECT_THAT(ctl()({"status"}).out, HasSubstr("WARNING: alarm " + alarm));
+  EXPECT_FALSE(ctl().json({"alarm", "disarm", alarm})["alarms"][0]["armed"]);
+  EXPECT_THAT(ctl()({"status"}).out, testing::Not(HasSubstr("alarm " + alarm)));
+  start_again({victim});
   wait_for([this] { return alarms(); },
            [](const nlohmann::json& listed) { return listed["alarms"].empty(); });
 }

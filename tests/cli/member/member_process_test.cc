@@ -1,6 +1,7 @@
 // gcoordctl member on three real nodes: view 1 comes by itself, changes are for one view, a watch
 // goes on where another ended, and everything outlives restarts. What does not change the members
 // is one list for both turns; the resident one by the twins of the devices.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 class MemberProcessTest : public ProcessCluster {
  protected:
   explicit MemberProcessTest(const std::string& turn = "host")
-      : ProcessCluster(8, {3, {"--turn", turn}}) {}
+      : ProcessCluster(8, turn_of_all(turn)) {}
 
   nlohmann::json update(const std::string& id, std::vector<std::string> more) const {
     std::vector<std::string> words = {"--timeout", "30s", "member", "update", id};
@@ -145,16 +146,6 @@ TEST_F(MemberProcessTest, TheViewOutlivesEveryNodeAndTheLedgerHasItsAuthor) {
   EXPECT_EQ(view["members"][2]["labels"], (nlohmann::json{{"zone", "c"}}));
 }
 
-// One that is stopped takes connections and answers nothing; the others are shown without it.
-TEST_F(MemberProcessTest, TheListShowsWhoAnswersAndWhoDoesNot) {
-  ASSERT_EQ(watched({})["view"], "1");
-  cluster_->signal(3, SIGSTOP);
-  const nlohmann::json listed = ctl().json({"member", "list"});
-  cluster_->signal(3, SIGCONT);
-  EXPECT_EQ(listed["members"].size(), kNodes);
-  EXPECT_THAT(listed["unreachable"].dump(), testing::HasSubstr("no answer within 1000 ms"));
-}
-
 class MemberTurnTest : public MemberProcessTest, public testing::WithParamInterface<std::string> {
  protected:
   MemberTurnTest() : MemberProcessTest(GetParam()) {}
@@ -204,10 +195,17 @@ TEST_P(MemberTurnTest, TheViewOutlivesEveryNode) {
   EXPECT_EQ(view["members"].size(), kNodes);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothTurns,
-                         MemberTurnTest,
-                         testing::Values("host", "resident"),
-                         [](const auto& turn) { return turn.param; });
+// One that is stopped takes connections and answers nothing; the others are shown without it.
+TEST_P(MemberTurnTest, TheListShowsWhoAnswersAndWhoDoesNot) {
+  ASSERT_EQ(watched({})["view"], "1");
+  cluster_->signal(3, SIGSTOP);
+  const nlohmann::json listed = ctl().json({"member", "list"});
+  cluster_->signal(3, SIGCONT);
+  EXPECT_EQ(listed["members"].size(), kNodes);
+  EXPECT_THAT(listed["unreachable"].dump(), testing::HasSubstr("no answer within 1000 ms"));
+}
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, MemberTurnTest, both_turns(), turn_name);
 
 class ResidentMemberTest : public MemberProcessTest {
  protected:

@@ -107,7 +107,7 @@ class DeviceTurn final : public ResidentTurn {
     if (wanted > room) {
       return {StatusCode::ResourceExhausted,
               std::to_string(wanted) + " blocks do not fit on the device, which holds " +
-                  std::to_string(room) + " at once",
+                  std::to_string(room) + " at once: give all nodes a smaller --turn-stripes",
               kDeviceMemory};
     }
     GCOORD_CUDA_TRY(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));

@@ -151,6 +151,34 @@ class Opening {
   DevCertificates dev_;
 };
 
+// Closes the node, and its context on its GPU where that was at fault, and opens the node anew. A
+// driver that hangs meanwhile would keep a process that serves nothing: it leaves instead.
+void open_anew(Opening& opening,
+               server::Invocation& opened,
+               bool closes_context,
+               Process& process,
+               Result<std::unique_ptr<server::Node>>& node) {
+  if (!closes_context) {
+    node.value().reset();  // It holds the directory.
+    node = opening.open(opened);
+    return;
+  }
+  const auto leave = [&process] {
+    server::log_error(server::LogComponent::Gpu,
+                      "the node cannot be opened anew in time: the process ends");
+    leave_at_once(static_cast<int>(protocol::ExitCode::Negative), process);
+  };
+  opened.options.gpu_reopened = true;
+  const auto gpu = node.value()->gpu();
+  {
+    const TimeLimit limit(kCloseLimit, leave);
+    node.value().reset();
+    NodeRestarts::close_context(gpu);
+  }
+  const TimeLimit limit(kReopenLimit, leave);
+  node = opening.open(opened);
+}
+
 // What a start needs before the node: a directory, a log, and leave to be of its cluster.
 Status prepare(server::Invocation& opened, Process& process) {
   if (opened.data_dir_temporary) {
@@ -212,15 +240,14 @@ int run(const server::Invocation& invocation, Process& process) {
     server::log_warning(
         restarts ? server::LogComponent::Gpu : server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
-    const auto gpu = node.value()->gpu();
-    node.value().reset();  // It holds the directory.
-    if (restarts) {
-      NodeRestarts::close_context(gpu);
-    }
-    node = opening.open(opened);
+    open_anew(opening, opened, restarts, process, node);
   }
   if (!node.ok()) {
-    return fail(node.status());
+    const int code = fail(node.status());
+    if (options.gpu_reopened) {
+      leave_at_once(code, process);
+    }
+    return code;
   }
   if (is_of_device(status)) {
     leave_at_once(fail(status), process);

@@ -1,6 +1,7 @@
 #include "netcore/channel/channel.h"
 
 #include "common/assert.h"
+#include "netcore/memory/epoch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -286,7 +287,8 @@ DropReason Channel::check_origin(const FrameHeader& header) const {
   if (header.from_node != options_.peer.value || header.to_node != options_.self.value) {
     return DropReason::WrongNode;
   }
-  if (header.epoch < options_.epoch || header.incarnation < options_.peer_incarnation.value) {
+  if (is_later_epoch(options_.epoch, header.epoch) ||
+      header.incarnation < options_.peer_incarnation.value) {
     return DropReason::StaleEpoch;
   }
   if (header.epoch != options_.epoch || header.incarnation != options_.peer_incarnation.value) {

@@ -31,10 +31,11 @@ inline constexpr std::uint32_t kGpuEpochLead = 1u << 24;
 inline constexpr std::uint32_t kGpuEpochMax = kEpochCount;
 
 // Whether a peer tells of an epoch that no pair reaches by joining. `own_next`: the next one of the
-// own side. What lies behind that is never far.
+// own side. What lies behind that is never far; what lies just opposite on the circle, neither
+// ahead nor behind, is. 0 tells of none.
 constexpr bool is_far_epoch(std::uint32_t own_next, std::uint32_t told) {
-  return told > kGpuEpochMax ||
-         (is_later_epoch(told, own_next) && epoch_steps(own_next, told) > kGpuEpochLead);
+  const std::uint32_t steps = epoch_steps(own_next, told);
+  return told > kGpuEpochMax || (told != 0 && steps > kGpuEpochLead && steps <= kEpochCount / 2);
 }
 
 struct GpuNvlinkOptions {

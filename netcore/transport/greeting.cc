@@ -265,7 +265,9 @@ Admission judge_hello(const Greeting& hello, const Greeting& self, const CallerR
     return admission;
   }
   const bool same_life = hello.from.incarnation == caller.incarnation;
-  if (caller.is_up && same_life && !is_later_epoch(hello.epoch, caller.epoch)) {
+  // Who remembers no epoch has not heard of the live channel, which may be far round the circle.
+  const bool remembers = hello.epoch > 1;
+  if (caller.is_up && same_life && !(remembers && is_later_epoch(hello.epoch, caller.epoch))) {
     return refuse(RefusalCode::CallCrossed, "a later call has been answered already");
   }
   if (caller.is_calling_it && self.from.node < hello.from.node) {

@@ -46,6 +46,7 @@ struct Event {
 
 constexpr int kSuccess = 0;
 constexpr int kMoreThanRoom = 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+constexpr int kGpuIsLost = 15;    // NVML_ERROR_GPU_IS_LOST
 constexpr int kTemperatureOfGpu = 0;
 constexpr int kCorrected = 0;
 constexpr int kUncorrected = 1;
@@ -102,29 +103,29 @@ class Nvml::Impl {
 
   std::size_t count() const { return devices_.size(); }
 
-  std::string uuid(std::size_t gpu) const {
-    std::array<char, kUuidBytes> text{};
-    const bool told = uuid_(devices_.at(gpu), text.data(), text.size() - 1) == kSuccess;
-    return told ? text.data() : std::to_string(gpu);
-  }
+  const std::string& uuid(std::size_t gpu) const { return uuids_.at(gpu); }
 
   GpuFacts read(std::size_t gpu) const {
     const Device device = devices_.at(gpu);
     GpuFacts facts;
-    if (Utilization use; utilization_(device, &use) == kSuccess) {
+    const auto told = [&facts](int answer) {
+      facts.lost = facts.lost || answer == kGpuIsLost;
+      return answer == kSuccess;
+    };
+    if (Utilization use; told(utilization_(device, &use))) {
       facts.busy_percent = use.gpu;
     }
-    if (Memory memory; memory_(device, &memory) == kSuccess) {
+    if (Memory memory; told(memory_(device, &memory))) {
       facts.memory_used_bytes = memory.used;
       facts.memory_total_bytes = memory.total;
     }
-    if (unsigned int power = 0; power_(device, &power) == kSuccess) {
+    if (unsigned int power = 0; told(power_(device, &power))) {
       facts.power_mw = power;
     }
-    if (unsigned long long energy = 0; energy_(device, &energy) == kSuccess) {
+    if (unsigned long long energy = 0; told(energy_(device, &energy))) {
       facts.energy_mj = energy;
     }
-    if (unsigned int degrees = 0; temperature_(device, kTemperatureOfGpu, &degrees) == kSuccess) {
+    if (unsigned int degrees = 0; told(temperature_(device, kTemperatureOfGpu, &degrees))) {
       facts.temperature_c = degrees;
     }
     read_errors(device, facts);
@@ -242,6 +243,13 @@ class Nvml::Impl {
     return static_cast<std::uint32_t>(all->size());
   }
 
+  // Asked for once: a GPU that is lost does not tell it any more, and is to be found all the same.
+  std::string uuid_of(Device device, unsigned int index) const {
+    std::array<char, kUuidBytes> text{};
+    const bool told = uuid_(device, text.data(), text.size() - 1) == kSuccess;
+    return told ? text.data() : std::to_string(index);
+  }
+
   Status look_for_devices() {
     unsigned int count = 0;
     if (const int error = count_(&count); error != kSuccess) {
@@ -251,6 +259,7 @@ class Nvml::Impl {
       // One that this process may not see is left out.
       if (Device device = nullptr; by_index_(index, &device) == kSuccess) {
         devices_.push_back(device);
+        uuids_.push_back(uuid_of(device, index));
       }
     }
     return {};
@@ -259,6 +268,7 @@ class Nvml::Impl {
   void* library_ = nullptr;
   bool started_ = false;
   std::vector<Device> devices_;
+  std::vector<std::string> uuids_;  // Of the same order.
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;
   int (*count_)(unsigned int*) = nullptr;

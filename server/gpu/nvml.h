@@ -22,6 +22,7 @@ namespace gcoord::server {
 
 // A GPU does not tell what its model or the rights of the process keep from it.
 struct GpuFacts {
+  bool lost = false;  // NVML says so: it fell off the bus, or does not answer the driver.
   std::optional<std::uint32_t> busy_percent;  // Of the last sample period in which a kernel ran.
   std::optional<std::uint64_t> memory_used_bytes;
   std::optional<std::uint64_t> memory_total_bytes;
@@ -84,7 +85,8 @@ class Nvml {
   // GPUs that this process may see; all below are numbered from 0 to this.
   std::size_t count() const;
 
-  // "GPU-" and a UUID: the same in every process and after every start.
+  // "GPU-" and a UUID, as it was when the library was opened: the same in every process and after
+  // every start, and also of a GPU that is lost since.
   std::string uuid(std::size_t gpu) const;
 
   GpuFacts read(std::size_t gpu) const;

@@ -93,17 +93,22 @@ void GpuGuard::look(std::uint64_t now_ms) {
   if (sampler_ == nullptr || !end_.ok()) {
     return;
   }
+  if (options_.uuid.empty() && !options_.takes_first) {
+    return;  // The node works on none, and asks for no readings of others.
+  }
   const auto sample = sampler_->sample();
   if (!sample.has_value()) {
     return;  // Nothing was read yet, or there is no NVML.
   }
   age_ms_ = static_cast<std::uint64_t>(sample->age.count()) / 1000;
-  if (options_.uuid.empty() && !options_.takes_first) {
-    return;  // The node works on none.
+  const GpuReading* reading = own(*sample);
+  const bool stale = sample->gpus.empty() && sample->age > kGpuSampleStale;
+  GpuReading gone;
+  if (reading == nullptr && !stale && newest_.has_value()) {
+    gone = {.uuid = newest_->uuid, .facts = {.lost = true}, .xids = newest_->xids};
+    reading = &gone;
   }
-  const GpuReading* const reading = own(*sample);
-  const bool hangs = sample->gpus.empty() && sample->age > kGpuSampleStale;
-  if (reading == nullptr && !hangs) {
+  if (reading == nullptr && !stale) {
     if (!std::exchange(missed_, true)) {
       log_warning(LogComponent::Gpu,
                   "NVML does not show the node's GPU {}: --gpu-policy has nothing to go by",
@@ -111,8 +116,11 @@ void GpuGuard::look(std::uint64_t now_ms) {
     }
     return;
   }
-  if (reading == nullptr && !looked_) {
-    return;  // Whatever hangs was never seen to be the node's.
+  if (reading == nullptr && (!looked_ || !is_hung(now_ms))) {
+    return;  // Whatever hangs was never seen to be the node's; or this process stood still itself.
+  }
+  if (reading != nullptr) {
+    stale_looks_ = 0;
   }
   for (const GpuDecision& decision : judge_.look(reading, now_ms)) {
     carry_out(decision);
@@ -123,6 +131,13 @@ void GpuGuard::look(std::uint64_t now_ms) {
     looked_ = true;
   }
   metrics_.draining.set(drains() ? 1 : 0);
+}
+
+bool GpuGuard::is_hung(std::uint64_t now_ms) {
+  if (stale_looks_++ == 0) {
+    stale_since_ms_ = now_ms;
+  }
+  return stale_looks_ >= kGpuHungLooks && now_ms >= stale_since_ms_ + kGpuHungMs;
 }
 
 void GpuGuard::carry_out(const GpuDecision& decision) {
@@ -179,7 +194,7 @@ void GpuGuard::look_at_sharing(const GpuReading& reading) {
   const std::string text =
       std::to_string(processes_) + " processes have contexts of their own on " + reading.uuid;
   log_warning(LogComponent::Gpu, "{}", line_of(ErrorCode::GpuShared, text));
-  if (!looked_ && options_.stripes > kSharedStripesMax && end_.ok()) {
+  if (!looked_ && !options_.reopened && options_.stripes > kSharedStripesMax && end_.ok()) {
     end_ = protocol::make_error(ErrorCode::GpuShared,
                                 text + ", and --turn-stripes " + std::to_string(options_.stripes) +
                                     " is more than " + std::to_string(kSharedStripesMax));

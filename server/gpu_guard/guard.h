@@ -26,12 +26,18 @@ namespace gcoord::server {
 // stripes than three nodes find room for (docs/reference/devices.md) does not begin beside others.
 inline constexpr std::uint32_t kSharedStripesMax = 256;
 
+// A driver hangs when so many looks in a row, over so long, find no reading that is new enough. One
+// look alone says little: a process or a machine that was paused finds its newest reading old.
+inline constexpr std::uint32_t kGpuHungLooks = 3;
+inline constexpr std::uint64_t kGpuHungMs = 5000;
+
 struct GpuGuardOptions {
   GpuPolicy policy;
   std::uint64_t quiet_ms = 600'000;
   std::string uuid;           // Of the node's GPU, as NVML has it; empty: not known.
   bool takes_first = false;   // Without one: the first GPU that NVML shows. For tests.
   std::uint32_t stripes = 0;  // That the operator asked for, of a resident turn; 0: for none.
+  bool reopened = false;      // By a process that was there before others came.
 };
 
 class GpuGuard {
@@ -66,6 +72,8 @@ class GpuGuard {
   };
 
   const GpuReading* own(const GpuSample& sample) const;
+  // Notes a look that found no reading that is new enough.
+  bool is_hung(std::uint64_t now_ms);
   void carry_out(const GpuDecision& decision);
   void look_at_sharing(const GpuReading& reading);
 
@@ -79,9 +87,11 @@ class GpuGuard {
   std::optional<GpuReading> newest_;
   std::optional<std::uint64_t> age_ms_;
   std::uint64_t now_ms_ = 0;
-  std::uint32_t processes_ = 0;  // With contexts of their own on the GPU.
-  bool looked_ = false;          // At a reading of the node's GPU.
-  bool missed_ = false;          // NVML shows GPUs, and not the node's.
+  std::uint32_t processes_ = 0;    // With contexts of their own on the GPU.
+  bool looked_ = false;            // At a reading of the node's GPU.
+  std::uint32_t stale_looks_ = 0;  // In a row.
+  std::uint64_t stale_since_ms_ = 0;
+  bool missed_ = false;  // NVML shows GPUs, and not the node's.
   Status end_;
 };
 

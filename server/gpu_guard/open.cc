@@ -19,11 +19,12 @@ std::unique_ptr<GpuGuard> open_gpu_guard(const NodeOptions& options,
   }
   const bool twin = options.device.kind == DeviceChoice::Kind::Twin;
   const bool fake = !options.nvml_library.empty();
-  GpuGuardOptions guard{.policy = options.gpu_policy,
+  GpuGuardOptions guard{.policy = gpu_policy_of(options),
                         .quiet_ms = options.gpu_quiet_ms,
                         .uuid = {},
                         .takes_first = twin && fake,
-                        .stripes = options.turn == TurnOption::Resident ? options.turn_stripes : 0};
+                        .stripes = options.turn == TurnOption::Resident ? options.turn_stripes : 0,
+                        .reopened = options.gpu_reopened};
   if (const auto index = gpu_index(stepper); index.has_value()) {
     if (const auto facts = netcore::gpu_facts(*index); facts.ok()) {
       guard.uuid = gpu_uuid_text(facts.value().uuid);

@@ -31,24 +31,23 @@ void GpuJudge::look_at_xids(const GpuReading& reading, std::vector<Sight>& sight
 }
 
 bool GpuJudge::corrected_too_often(std::uint64_t count, std::uint64_t now_ms) {
-  const bool begins =
-      !corrected_.has_value() || count < *corrected_ || now_ms >= corrected_since_ms_ + kHourMs;
-  if (begins) {
+  const bool first = !corrected_.has_value() || count < *corrected_;
+  // Before the hour ends: what grew since the look before belongs to it.
+  const bool often = !first && count - *corrected_ >= kEccCorrectedPerHour;
+  if (first || often || now_ms >= corrected_since_ms_ + kHourMs) {
     corrected_ = count;
     corrected_since_ms_ = now_ms;
   }
-  if (count - *corrected_ < kEccCorrectedPerHour) {
-    return false;
-  }
-  corrected_ = count;
-  corrected_since_ms_ = now_ms;
-  return true;
+  return often;
 }
 
 std::vector<GpuJudge::Sight> GpuJudge::sights_of(const GpuReading& reading, std::uint64_t now_ms) {
   std::vector<Sight> sights;
   look_at_xids(reading, sights);
   const GpuFacts& facts = reading.facts;
+  if (facts.lost) {
+    sights.push_back({GpuFault::XidFatal, "NVML says that the GPU is lost"});
+  }
   if (const std::uint64_t errors = growth(uncorrected_, facts.ecc_uncorrected); errors != 0) {
     sights.push_back({GpuFault::EccUncorrected,
                       std::to_string(errors) + " errors of memory that were not corrected"});

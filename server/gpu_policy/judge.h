@@ -1,10 +1,10 @@
 // The decisions over a node's GPU: which faults a reading shows, and which of them begin or end.
 //
 // A fault that comes as an event, an Xid or a counter that grew, lasts until so long has passed
-// without another one; one that is a state, heat or a driver that hangs, lasts so long after it was
-// seen last. So a fault that comes and goes is one fault, with one line of the log. Counters are
-// compared with the first reading: what was before the node began is not its. Pure; one owner per
-// object. Times are milliseconds of one clock that only grows.
+// without another one; one that is a state, a lost GPU, heat or a driver that hangs, lasts so long
+// after it was seen last. So a fault that comes and goes is one fault, with one line of the log.
+// Counters are compared with the first reading: what was before the node began is not its. Pure;
+// one owner per object. Times are milliseconds of one clock that only grows.
 #pragma once
 
 #include "server/gpu/nvml.h"

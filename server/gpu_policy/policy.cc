@@ -81,7 +81,6 @@ std::string_view gpu_action_name(GpuAction action) {
 
 Result<GpuPolicy> parse_gpu_policy(std::string_view text) {
   GpuPolicy policy;
-  std::array<bool, kGpuFaults> named_already{};
   while (!text.empty()) {
     const std::string_view rule = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), rule.size() + 1));
@@ -94,7 +93,7 @@ Result<GpuPolicy> parse_gpu_policy(std::string_view text) {
       return wrong("'" + std::string{rule} + "' is no CLASS=ACTION; classes are " +
                    list_of(kFaultNames) + "; actions are " + list_of(kActionNames));
     }
-    bool& already = named_already[static_cast<std::size_t>(*fault)];
+    bool& already = policy.given[static_cast<std::size_t>(*fault)];
     if (already) {
       return wrong("'" + std::string{gpu_fault_name(*fault)} + "' is named twice");
     }
@@ -103,6 +102,14 @@ Result<GpuPolicy> parse_gpu_policy(std::string_view text) {
     }
     already = true;
     policy.actions[static_cast<std::size_t>(*fault)] = *action;
+  }
+  return policy;
+}
+
+GpuPolicy gpu_policy_in_memory(GpuPolicy policy) {
+  constexpr auto kEcc = static_cast<std::size_t>(GpuFault::EccUncorrected);
+  if (!policy.given[kEcc]) {
+    policy.actions[kEcc] = GpuAction::Drain;
   }
   return policy;
 }

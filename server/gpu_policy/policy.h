@@ -51,10 +51,18 @@ struct GpuPolicy {
                                                GpuAction::Log,
                                                GpuAction::Drain};
 
+  std::array<bool, kGpuFaults> given{};  // By the operator; the others are defaults.
+
   GpuAction of(GpuFault fault) const { return actions[static_cast<std::size_t>(fault)]; }
 
-  friend bool operator==(const GpuPolicy&, const GpuPolicy&) = default;
+  // The same actions, whoever chose them.
+  friend bool operator==(const GpuPolicy& a, const GpuPolicy& b) { return a.actions == b.actions; }
 };
+
+// The policy of a node whose state is in memory alone: ecc-uncorrected=drain, where the operator
+// has not said otherwise. All nodes on a GPU see such an error at once, and a node that is opened
+// anew has forgotten: a majority of those would end the cluster's memory (GC5008).
+GpuPolicy gpu_policy_in_memory(GpuPolicy policy);
 
 // "xid-fatal=stop,thermal=drain": classes that are not named keep their defaults. InvalidArgument,
 // with what is allowed, for anything else, for a class named twice, and for hung=restart-context: a

@@ -71,6 +71,12 @@ void NodeHealth::on_stopping(const std::string& reason) {
   board_.set_checks({serves_check()});
 }
 
+void NodeHealth::on_reopening(const std::string& reason) {
+  stop_reason_ = reason;
+  notify_.status("opens anew: " + reason);
+  board_.set_checks({serves_check()});
+}
+
 HealthCheck NodeHealth::serves_check() const {
   return {"serves", stop_reason_.empty(), stop_reason_.empty() ? "" : "stopping: " + stop_reason_};
 }

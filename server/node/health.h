@@ -59,6 +59,10 @@ class NodeHealth {
   // The node gives its leaderships away and ends; `reason` is the signal's name.
   void on_stopping(const std::string& reason);
 
+  // The same, but it is opened anew in this process: systemd, which ends a unit that says that it
+  // stops and does not, hears only of a status.
+  void on_reopening(const std::string& reason);
+
  private:
   HealthCheck serves_check() const;
   HealthCheck disk_check(const NodeView& view, std::uint64_t now_ms);

@@ -193,10 +193,15 @@ class Node::Impl {
     }
     const std::string why = gpu_end().ok() ? events_.stop_reason() : "a fault of the GPU";
     log_info(LogComponent::Node, "stopping: {}", why);
-    health_.on_stopping(why);
+    if (is_context_restart(gpu_end()) && !events_.stopping()) {
+      health_.on_reopening(why);
+    } else {
+      health_.on_stopping(why);
+    }
     GCOORD_TRY_STATUS(hand_over());
     client_port_.frontend.stop();
-    return gpu_end();
+    // Who was told to stop is not opened anew, whatever its GPU did meanwhile.
+    return is_context_restart(gpu_end()) && events_.stopping() ? Status{} : gpu_end();
   }
 
  private:

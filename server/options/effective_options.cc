@@ -106,7 +106,7 @@ constexpr std::array kShown = {
     ShownOption{"session-locks-max", &show<&NodeOptions::session_locks_max>},
     ShownOption{"device-check", &show<&NodeOptions::device_check_one_in>},
     ShownOption{"gpu-policy",
-                [](const NodeOptions& options) { return gpu_policy_text(options.gpu_policy); }},
+                [](const NodeOptions& options) { return gpu_policy_text(gpu_policy_of(options)); }},
     ShownOption{"gpu-quiet", &show_ms<&NodeOptions::gpu_quiet_ms>},
     ShownOption{"turn-threads", &show<&NodeOptions::turn_threads>},
     ShownOption{"turn-stripes", &show<&NodeOptions::turn_stripes>},

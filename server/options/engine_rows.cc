@@ -161,7 +161,8 @@ constexpr std::array kRows = {
         "what the node does about faults of its GPU; classes xid-fatal, xid-program, "
         "ecc-uncorrected, ecc-corrected-rate, link-error, thermal, hung; actions ignore, log, "
         "drain, restart-context, stop (default xid-fatal=stop,ecc-uncorrected=restart-context,"
-        "link-error=drain,hung=drain, the others log)",
+        "link-error=drain,hung=drain, the others log; with --durability memory "
+        "ecc-uncorrected=drain)",
         &gpu_policy},
     OptionRow{
         "gpu-quiet",

@@ -304,6 +304,11 @@ ClusterId cluster_id_of(std::string_view name) {
   return ClusterId{hash.low == 0 ? 1 : hash.low};
 }
 
+GpuPolicy gpu_policy_of(const NodeOptions& options) {
+  return options.durability == Durability::Memory ? gpu_policy_in_memory(options.gpu_policy)
+                                                  : options.gpu_policy;
+}
+
 std::string_view durability_name(Durability durability) {
   return durability == Durability::Memory ? "memory" : "durable";
 }

@@ -143,8 +143,10 @@ struct NodeOptions {
   // The same (GCOORD_DEVICE_SWEEPS=always): the device sweeps also what is small.
   bool device_sweeps_always = false;
   // What the node does about faults of its GPU, and for how long one lasts that is not seen again.
-  GpuPolicy gpu_policy;
+  GpuPolicy gpu_policy;  // As it was given; gpu_policy_of() has the one that counts.
   std::uint32_t gpu_quiet_ms = 600'000;
+  // Set by no option: this process has opened the node anew after a fault of its GPU.
+  bool gpu_reopened = false;
   // A door for tests, from the environment only (GCOORD_NVML): another library in place of NVML, of
   // which `--device twin` has the first GPU for its own. Empty: NVML.
   std::string nvml_library;
@@ -240,6 +242,10 @@ ClusterId cluster_id_of(std::string_view name);
 
 // "durable" or "memory".
 std::string_view durability_name(Durability durability);
+
+// What the node does about faults of its GPU: with less of a default where its state is in memory
+// alone (gpu_policy_in_memory()).
+GpuPolicy gpu_policy_of(const NodeOptions& options);
 
 // What is wrong with times that do not fit each other, whatever their sources; OK: nothing.
 Status check_times(const NodeOptions& options);

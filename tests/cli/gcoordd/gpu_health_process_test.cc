@@ -3,6 +3,7 @@
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
 #include "tests/cli/programs.h"
+#include "tests/notify_socket.h"
 
 #include <gmock/gmock.h>
 
@@ -18,6 +19,7 @@ namespace gcoord::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class GpuHealthProcessTest : public testing::Test {
  protected:
@@ -37,8 +39,9 @@ class GpuHealthProcessTest : public testing::Test {
                               "--heartbeat-ms",
                               "50"};
     for (const std::uint32_t node : {1u, 2u, 3u}) {
-      options.environment_of_node.push_back(
-          {{"GCOORD_NVML", GCOORD_FAKE_NVML}, {"GCOORD_FAKE_NVML", words(node)}});
+      options.environment_of_node.push_back({{"GCOORD_NVML", GCOORD_FAKE_NVML},
+                                             {"GCOORD_FAKE_NVML", words(node)},
+                                             {"NOTIFY_SOCKET", notices(node)}});
     }
     auto planned = chaos::LocalCluster::plan(options);
     ASSERT_TRUE(planned.ok()) << planned.status().to_string();
@@ -49,6 +52,11 @@ class GpuHealthProcessTest : public testing::Test {
 
   std::string words(std::uint32_t node) const {
     return directory_.path("words-" + std::to_string(node));
+  }
+
+  // Where the node's notices to systemd go.
+  std::string notices(std::uint32_t node) const {
+    return directory_.path("notices-" + std::to_string(node));
   }
 
   // What the library says of the node's GPU from now on; whole at once.
@@ -129,8 +137,18 @@ TEST_F(GpuHealthProcessTest, AFatalXidStopsTheNodeAndTheOthersLeadAll) {
   }));
 }
 
+TEST_F(GpuHealthProcessTest, AGpuThatIsLostStopsTheNodeByDefault) {
+  start("thermal=log");
+  say(2, "lost 1\n");
+  EXPECT_EQ(cluster_->wait_exit(2, kPatience), 1);
+  EXPECT_THAT(log_of(2), HasSubstr("GC6725"));
+  EXPECT_THAT(log_of(2), HasSubstr("lost"));
+}
+
 TEST_F(GpuHealthProcessTest, WrongMemoryOpensTheContextAnewInTheSameProcess) {
+  NotifySocket systemd(notices(3));
   start("ecc-uncorrected=restart-context");
+  EXPECT_THAT(systemd.next_with("READY=1"), HasSubstr("READY=1"));
   const auto before = status(3);
   const pid_t pid = cluster_->pid(3);
   say(3, "xid 48\n");
@@ -143,6 +161,17 @@ TEST_F(GpuHealthProcessTest, WrongMemoryOpensTheContextAnewInTheSameProcess) {
   EXPECT_EQ(cluster_->pid(3), pid);
   EXPECT_THAT(log_of(3), HasSubstr("GC6726"));
   EXPECT_EQ(status(3)["gpu"]["conditions"].size(), 0u) << "it begins anew";
+  // systemd ends a unit that says that it stops and does not.
+  const auto notice_of = [&](const std::string& text) {
+    std::string notice = systemd.next();
+    while (!notice.empty() && notice.find(text) == std::string::npos) {
+      EXPECT_THAT(notice, Not(HasSubstr("STOPPING=1")));
+      notice = systemd.next();
+    }
+    return notice;
+  };
+  EXPECT_THAT(notice_of("opens anew"), Not(HasSubstr("STOPPING=1")));
+  EXPECT_THAT(notice_of("READY=1"), HasSubstr("READY=1"));
 }
 
 TEST_F(GpuHealthProcessTest, AFaultThatIsIgnoredOrLoggedChangesNothing) {

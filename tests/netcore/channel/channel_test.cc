@@ -1,5 +1,6 @@
 #include "netcore/channel/channel.h"
 
+#include "netcore/memory/epoch.h"
 #include "tests/netcore/frame_samples.h"
 
 #include <gtest/gtest.h>
@@ -244,6 +245,21 @@ TEST(Channel, AFrameOfAnEarlierEpochOrLifeIsStale) {
   ASSERT_TRUE(a_earlier.send(Band::Rpc, slots(1), {}));
   std::vector<std::size_t> lengths;
   auto frames = drain(a_earlier, lengths);
+  EXPECT_EQ(deliver({frames[0].data(), lengths[0]}, b, at_b), DropReason::StaleEpoch);
+  EXPECT_EQ(at_b.slot_count, 0u);
+}
+
+TEST(Channel, AFrameOfAnEarlierEpochIsStaleAlsoWhenEpochsHaveGoneRound) {
+  ChannelOptions before = options(1, 2);
+  before.epoch = kEpochCount;
+  ChannelOptions after = options(2, 1);
+  after.epoch = epoch_after(kEpochCount);
+  Channel a{before};
+  Channel b{after};
+  Recorder at_b;
+  std::vector<std::size_t> lengths;
+  ASSERT_TRUE(a.send(Band::Rpc, slots(1), {}));
+  const auto frames = drain(a, lengths);
   EXPECT_EQ(deliver({frames[0].data(), lengths[0]}, b, at_b), DropReason::StaleEpoch);
   EXPECT_EQ(at_b.slot_count, 0u);
 }

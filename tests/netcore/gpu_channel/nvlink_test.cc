@@ -90,6 +90,8 @@ TEST(GpuNvlink, RefusesWhoeverIsNotTheExpectedPeer) {
 TEST(GpuNvlink, AnEpochThatWouldUseUpTheNumbersIsRefused) {
   EXPECT_EQ(joined_with(options_of(2, kGpuEpochLead + 2)).code(), StatusCode::DataLoss);
   EXPECT_EQ(joined_with(options_of(2, ~0u)).code(), StatusCode::DataLoss);
+  EXPECT_EQ(joined_with(options_of(2, 1 + kEpochCount / 2)).code(), StatusCode::DataLoss)
+      << "just opposite on the circle";
   EXPECT_TRUE(joined_with(options_of(2, kGpuEpochLead + 1)).ok());
 }
 

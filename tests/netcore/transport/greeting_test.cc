@@ -202,6 +202,19 @@ TEST(Greeting, ACallThatTheLiveChannelHasOvertakenDoesNotReplaceIt) {
   EXPECT_TRUE(judge_hello(hello, greeting(2, 1), record).admitted()) << "a new life is a new call";
 }
 
+TEST(Greeting, AFirstCallThatIsRepeatedDoesNotReplaceALiveChannelOfAnyEpoch) {
+  CallerRecord record = known();
+  record.is_up = true;
+  record.incarnation = Incarnation{3};
+  record.directory = DirectoryId{100};
+  Greeting hello = greeting(1, 2);
+  hello.epoch = 1;
+  for (const std::uint32_t live : {2u, kEpochMax / 2, kEpochMax / 2 + 2, kEpochMax}) {
+    record.epoch = live;
+    EXPECT_EQ(judge_hello(hello, greeting(2, 1), record).code, RefusalCode::CallCrossed) << live;
+  }
+}
+
 TEST(Greeting, EpochsRiseOverReconnectsAndRestarts) {
   Greeting hello = greeting(1, 2);
   hello.epoch = 1;

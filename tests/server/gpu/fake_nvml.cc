@@ -6,6 +6,7 @@
 //   corrected N, uncorrected N, recoveries N    the counters
 //   throttle N     the reasons
 //   processes N    with contexts of their own
+//   lost N         1: it fell off the bus
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +46,7 @@ constexpr int kSuccess = 0;
 constexpr int kNotSupported = 3;
 constexpr int kNoPermission = 4;
 constexpr int kTimeout = 10;
+constexpr int kGpuIsLost = 15;
 
 const char first = 0;
 const char third = 0;
@@ -72,7 +74,14 @@ unsigned long long newest(const std::string& word) {
   return numbers.empty() ? 0 : numbers.back();
 }
 
+bool is_lost(const void* device) {
+  return device == &first && newest("lost") != 0;
+}
+
 int told_by_first(const void* device) {
+  if (is_lost(device)) {
+    return kGpuIsLost;
+  }
   return device == &first ? kSuccess : kNotSupported;
 }
 
@@ -100,7 +109,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int index, const void** device) {
 
 int nvmlDeviceGetUUID(const void* device, char* text, unsigned int length) {
   std::strncpy(text, device == &first ? "GPU-first" : "GPU-third", length);
-  return kSuccess;
+  return is_lost(device) ? kGpuIsLost : kSuccess;
 }
 
 int nvmlDeviceGetUtilizationRates(const void* device, Utilization* rates) {
@@ -110,7 +119,7 @@ int nvmlDeviceGetUtilizationRates(const void* device, Utilization* rates) {
 
 int nvmlDeviceGetMemoryInfo(const void* device, Memory* memory) {
   *memory = device == &first ? Memory{1000, 600, 400} : Memory{1000, 1000, 0};
-  return kSuccess;
+  return is_lost(device) ? kGpuIsLost : kSuccess;
 }
 
 int nvmlDeviceGetPowerUsage(const void* device, unsigned int* milliwatts) {

@@ -87,6 +87,21 @@ TEST(Nvml, XidsAreCountedOverReadings) {
   EXPECT_EQ(source().value()[0].xids, read[0].xids) << "none came since";
 }
 
+// A GPU that falls off the bus does not tell its UUID any more, and its last event is worth most.
+TEST(Nvml, AGpuThatIsLostKeepsItsNameAndItsXids) {
+  FakeWords words;
+  GpuSource source = nvml_source(GCOORD_FAKE_NVML);
+  EXPECT_FALSE(source().value()[0].facts.lost);
+  // The library tells none twice in one process; here at least one is new.
+  words.say("xid 79\nxid 79\nxid 79\nxid 79\nlost 1\n");
+  const auto read = source().value();
+  EXPECT_EQ(read[0].uuid, "GPU-first");
+  EXPECT_TRUE(read[0].facts.lost);
+  EXPECT_FALSE(read[0].facts.memory_used_bytes.has_value());
+  EXPECT_EQ(read[0].xids.count(79), 1u) << "read with the loss";
+  EXPECT_FALSE(read[1].facts.lost);
+}
+
 TEST(Nvml, AUuidIsWrittenAsTheDriverDoes) {
   std::array<std::uint8_t, 16> uuid{};
   for (std::size_t k = 0; k < uuid.size(); ++k) {

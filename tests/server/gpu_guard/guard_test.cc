@@ -33,8 +33,10 @@ struct Driver {
 
 class GpuGuardTest : public testing::Test {
  protected:
-  void open(GpuGuardOptions options = {}) {
-    options.uuid = "GPU-own";
+  void open(GpuGuardOptions options = {}) { open_as(std::move(options), "GPU-own"); }
+
+  void open_as(GpuGuardOptions options, const std::string& uuid) {
+    options.uuid = uuid;
     options.quiet_ms = 10'000;
     auto sampler = std::make_unique<GpuSampler>(
         [driver = driver_]() -> Result<std::vector<GpuReading>> {
@@ -109,9 +111,39 @@ TEST_F(GpuGuardTest, FaultsOfAnotherGpuAreNotTheNodes) {
   show({other, reading()});
   look(0);
   EXPECT_TRUE(guard_->end().ok());
+}
+
+TEST_F(GpuGuardTest, AGpuThatWasNeverShownIsNoFault) {
+  open();
+  GpuReading other = reading({{79, 1}});
+  other.uuid = "GPU-other";
   show({other});
   look(1000);
   EXPECT_TRUE(guard_->end().ok());
+  EXPECT_FALSE(guard_->drains());
+}
+
+TEST_F(GpuGuardTest, AGpuThatIsNotShownAnyMoreIsLost) {
+  open();
+  show({reading()});
+  look(0);
+  show({});
+  look(1000);
+  EXPECT_TRUE(is_gpu_stop(guard_->end()));
+  EXPECT_NE(guard_->end().message().find("lost"), std::string::npos);
+}
+
+TEST_F(GpuGuardTest, ADrainEndsAlsoWhenTheGpuIsNotShownAnyMore) {
+  open({.policy = parse_gpu_policy("xid-fatal=log").value()});
+  show({reading()});
+  look(0);
+  show({reading({{74, 1}})});
+  look(1000);
+  ASSERT_TRUE(guard_->drains());
+  show({});
+  look(2000);
+  EXPECT_TRUE(guard_->drains());
+  look(11'000);
   EXPECT_FALSE(guard_->drains());
 }
 
@@ -147,9 +179,39 @@ TEST_F(GpuGuardTest, AReadingThatStaysAwayIsADriverThatHangs) {
   driver_->mutex.lock();  // The thread's next call does not return.
   *now_us_ += std::chrono::microseconds(kGpuSampleStale + std::chrono::seconds{1}).count();
   look(31'000);
+  look(32'000);
+  look(31'000 + kGpuHungMs - 1);
+  EXPECT_FALSE(guard_->drains()) << "this process may have stood still";
+  look(31'000 + kGpuHungMs);
   EXPECT_TRUE(guard_->drains());
   EXPECT_EQ(guard_->trouble(), "hung (drain): the driver answers no reading");
   driver_->mutex.unlock();
+}
+
+TEST_F(GpuGuardTest, AProcessThatWasPausedIsNoDriverThatHangs) {
+  open();
+  show({reading()});
+  look(0);
+  for (const std::uint64_t pause : {1u, 2u}) {
+    driver_->mutex.lock();
+    *now_us_ += std::chrono::microseconds(kGpuSampleStale + std::chrono::seconds{1}).count();
+    look(pause * 40'000);
+    look(pause * 40'000 + 1);
+    driver_->mutex.unlock();
+    show({reading()});
+    show({reading()});  // The first one may have begun before the pause.
+    look(pause * 40'000 + 1000);
+  }
+  EXPECT_FALSE(guard_->drains());
+  EXPECT_EQ(decided("drain"), 0u);
+}
+
+TEST_F(GpuGuardTest, ANodeOnNoGpuAsksForNoReadings) {
+  open_as({}, "");
+  show({reading({{79, 1}})});
+  look(0);
+  EXPECT_TRUE(guard_->end().ok());
+  EXPECT_NE(guard_->report().dump().find("\"age_ms\":null"), std::string::npos);
 }
 
 TEST_F(GpuGuardTest, WhoSharesTheGpuIsToldAndHeldToFewerStripes) {
@@ -165,6 +227,10 @@ TEST_F(GpuGuardTest, WhoSharesTheGpuIsToldAndHeldToFewerStripes) {
   show({shared});
   look(0);
   EXPECT_EQ(guard_->end().detail(), number(protocol::ErrorCode::GpuShared));
+  open({.stripes = kSharedStripesMax + 1, .reopened = true});
+  show({shared});
+  look(0);
+  EXPECT_TRUE(guard_->end().ok()) << "it was there before";
   open({.stripes = kSharedStripesMax + 1});
   show({reading()});
   look(0);

@@ -49,6 +49,16 @@ TEST_F(GpuJudgeTest, AnXidBeginsOnceAndEndsAfterQuiet) {
   EXPECT_EQ(judge_.condition(GpuFault::LinkError), nullptr);
 }
 
+TEST_F(GpuJudgeTest, AGpuThatIsLostIsAFatalFault) {
+  ASSERT_TRUE(look(0).empty());
+  reading_.facts.lost = true;
+  const auto begun = look(1000);
+  ASSERT_EQ(begun.size(), 1u);
+  EXPECT_EQ(begun[0].fault, GpuFault::XidFatal);
+  EXPECT_EQ(begun[0].action, GpuAction::Stop);
+  EXPECT_TRUE(look(2000).empty()) << "it lasts";
+}
+
 TEST_F(GpuJudgeTest, AnXidOfNoClassIsNoDecision) {
   reading_.xids = {{4711, 1}};
   EXPECT_TRUE(look(0).empty());
@@ -80,6 +90,13 @@ TEST_F(GpuJudgeTest, CorrectedErrorsAreAFaultByTheirRate) {
   EXPECT_EQ(corrected(50 + kEccCorrectedPerHour, 3'601'000), 0u);
   EXPECT_EQ(corrected(50 + 2 * kEccCorrectedPerHour, 3'602'000), 1u);
   EXPECT_NE(judge_.condition(GpuFault::EccCorrectedRate), nullptr);
+}
+
+TEST_F(GpuJudgeTest, CorrectedErrorsAtTheEdgeOfAnHourCount) {
+  reading_.facts.ecc_corrected = 50;
+  ASSERT_TRUE(look(0).empty());
+  reading_.facts.ecc_corrected = 50 + kEccCorrectedPerHour;
+  EXPECT_EQ(look(3'600'000).size(), 1u) << "grown within the hour, seen at its end";
 }
 
 TEST_F(GpuJudgeTest, HeatLastsUntilItWasNotSeenForAWhile) {

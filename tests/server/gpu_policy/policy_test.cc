@@ -26,6 +26,17 @@ TEST(GpuPolicy, ItsTextIsWhatItIsReadFrom) {
   EXPECT_EQ(parse_gpu_policy(gpu_policy_text(given)).value(), given);
 }
 
+TEST(GpuPolicy, InMemoryAWrongMemoryDrainsUnlessTheOperatorSaysOtherwise) {
+  const auto in_memory = [](const char* text) {
+    return gpu_policy_in_memory(parse_gpu_policy(text).value());
+  };
+  EXPECT_EQ(in_memory("").of(GpuFault::EccUncorrected), GpuAction::Drain);
+  EXPECT_EQ(in_memory("thermal=stop"),
+            parse_gpu_policy("thermal=stop,ecc-uncorrected=drain").value());
+  EXPECT_EQ(in_memory("ecc-uncorrected=restart-context").of(GpuFault::EccUncorrected),
+            GpuAction::RestartContext);
+}
+
 TEST(GpuPolicy, WhatIsNoRuleIsRefusedWithWhatIsAllowed) {
   for (const char* text : {"thermal",
                            "thermal=",

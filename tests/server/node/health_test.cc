@@ -1,9 +1,11 @@
 #include "server/node/health.h"
 
+#include "tests/notify_socket.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -105,6 +107,19 @@ TEST_F(NodeHealthTest, ANodeThatStopsIsNotReadyAndLooksNoMore) {
   EXPECT_EQ(check("serves").detail, "stopping: SIGTERM");
   EXPECT_FALSE(health_.board().report().ready);
   EXPECT_FALSE(health_.on_turn(99'000'000));
+}
+
+TEST_F(NodeHealthTest, ANodeThatIsOpenedAnewIsNotReadyAndTellsSystemdNoEnd) {
+  const ScratchFolder folder;
+  NotifySocket systemd(folder.path("notify"));
+  ::setenv("NOTIFY_SOCKET", folder.path("notify").c_str(), 1);
+  NodeHealth health;
+  ::unsetenv("NOTIFY_SOCKET");
+  health.on_reopening("a fault of the GPU");
+  EXPECT_EQ(systemd.next(), "STATUS=opens anew: a fault of the GPU");
+  EXPECT_FALSE(systemd.waits());
+  EXPECT_FALSE(health.board().report().ready);
+  EXPECT_FALSE(health.on_turn(99'000'000));
 }
 
 }  // namespace

@@ -126,7 +126,10 @@ TEST_F(OptionsTest, TheWholeLedgerIsBoundedWhereBytesAreGivenAndNotWhereAllIs) {
 
 TEST_F(OptionsTest, DurabilityIsDurableUnlessMemoryIsAskedFor) {
   EXPECT_EQ(accepted(minimal_).durability, Durability::Durable);
-  EXPECT_EQ(accepted(with(minimal_, {"--durability", "memory"})).durability, Durability::Memory);
+  const NodeOptions in_memory = accepted(with(minimal_, {"--durability", "memory"}));
+  EXPECT_EQ(in_memory.durability, Durability::Memory);
+  EXPECT_EQ(gpu_policy_of(in_memory).of(GpuFault::EccUncorrected), GpuAction::Drain);
+  EXPECT_EQ(gpu_policy_of(accepted(minimal_)), GpuPolicy{});
 }
 
 TEST_F(OptionsTest, DataDirectoryIsRequired) {

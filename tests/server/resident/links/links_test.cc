@@ -174,6 +174,10 @@ TEST(ResidentLinks, AnEpochIsFarAheadAndNeverFarBehind) {
   EXPECT_TRUE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochMax + 1));
   EXPECT_FALSE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochLead));
   EXPECT_TRUE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochLead + 1));
+  constexpr std::uint32_t kHalf = netcore::kGpuEpochMax / 2;
+  EXPECT_TRUE(is_far_epoch(5, 5 + kHalf)) << "just opposite";
+  EXPECT_FALSE(is_far_epoch(5, 6 + kHalf)) << "behind";
+  EXPECT_FALSE(is_far_epoch(kHalf, 0)) << "none";
 }
 
 TEST(ResidentLinks, TheEpochOfAProxyGoesRound) {

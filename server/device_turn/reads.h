@@ -62,9 +62,13 @@ struct ReadStep {
 
 template <typename Service>
 GCOORD_HD TurnReply read_reply(const ReadStep<Service>& step, const consensus::Hot& hot) {
+  // A host that has not heard of the row's snapshot would take the index for an impossible one.
+  const bool owes = (step.r.node.flags[step.r.row] & kTurnInstallOwed) != 0;
   TurnReply reply;
   reply.shard = shard_of_row(step.r.row);
-  reply.verdict = step.is_ready() ? TurnVerdict::ReadReady : TurnVerdict::NotLeader;
+  reply.verdict = !step.is_ready() ? TurnVerdict::NotLeader
+                  : owes           ? TurnVerdict::Overloaded
+                                   : TurnVerdict::ReadReady;
   reply.tag = step.out.read_sequence;
   reply.index = step.is_ready() ? step.out.read_index : LogIndex{};
   reply.leader = hot.leader;

@@ -50,7 +50,8 @@ GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request)
   warp_sync();
 }
 
-// The host asks when the row's state is linearizable (reads.h).
+// The host asks when the row's state is linearizable (reads.h). It asks anew behind a read only
+// when that one has ended on its side, so the newer of two counts.
 template <typename Service>
 GCOORD_HD void take_read(StripeTurn<Service>& t, const TurnRequest& asked, std::uint32_t at) {
   TurnRequest request = asked;  // As the answer names it.
@@ -60,14 +61,15 @@ GCOORD_HD void take_read(StripeTurn<Service>& t, const TurnRequest& asked, std::
   const bool known = t.rows.has(row) && request.tag != 0;
   const std::uint32_t place = known ? place_for(t, row) : kNoTurnPlace;
   GCOORD_ASSERT(!known || place != kNoTurnPlace);
-  const bool second = known && t.desk.order[place].read != 0;
-  warp_sync();
-  if (warp_rank() == 0) {
-    if (!known || second) {
-      refuse(t, request, known ? TurnVerdict::Overloaded : TurnVerdict::Refused, NodeId{});
-    } else {
-      t.desk.order[place].read = static_cast<std::uint8_t>(at + 1);
+  if (warp_rank() == 0 && !known) {
+    refuse(t, request, TurnVerdict::Refused, NodeId{});
+  } else if (warp_rank() == 0) {
+    std::uint8_t& read = t.desk.order[place].read;
+    if (read != 0) {
+      request.tag = request_at(t.desk, read - 1u).word[0];
+      refuse(t, request, TurnVerdict::Overloaded, NodeId{});
     }
+    read = static_cast<std::uint8_t>(at + 1);
   }
   warp_sync();
 }

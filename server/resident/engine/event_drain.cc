@@ -107,21 +107,27 @@ Status EventDrain::take(std::uint32_t lane, const HostEventSlot& told, const Cop
     return env_.storage->take(told);
   }
   probe_.take(lane, told.reply);
-  if (verdict == TurnVerdict::ReadReady) {
-    compare_clocks(told.reply);
+  if (verdict == TurnVerdict::ReadReady && !compare_clocks(told.reply) &&
+      env_.requests.read_by_round(told.reply.tag)) {
+    return {};
   }
   GCOORD_TRY_STATUS(event != nullptr ? env_.rows.take(lane, *event) : env_.rows.take(lane, told));
   const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
   return env_.storage != nullptr && decided ? env_.storage->on_told(told) : Status{};
 }
 
-void EventDrain::compare_clocks(const TurnReply& read) {
+// Whether the answer is proof: under the lease it is if the clocks say so.
+bool EventDrain::compare_clocks(const TurnReply& read) {
   const bool trusted = leases_.trusts();
-  leases_.note(Tick{read.result.word[0]}, env_.now_ms() * 1000);
+  const Tick tick{read.result.word[0]};
+  const std::uint64_t now_us = env_.now_ms() * 1000;
+  const bool proves = leases_.proves(tick, now_us);
+  leases_.note(tick, now_us);
   if (trusted && !leases_.trusts()) {
     log_warning(LogComponent::Gpu,
                 "the clocks of the device and of its host drift apart: reads ask a quorum");
   }
+  return static_cast<ReadWay>(read.detail) != ReadWay::Lease || (proves && leases_.trusts());
 }
 
 // Takes what a lane brought; how much that was.

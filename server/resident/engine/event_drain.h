@@ -83,7 +83,7 @@ class EventDrain {
   Status pass_on(std::uint32_t lane, Follower& follower);
   Status settle(std::uint32_t lane);
   Status take(std::uint32_t lane, const HostEventSlot& told, const CopyEvent* event);
-  void compare_clocks(const TurnReply& read);
+  bool compare_clocks(const TurnReply& read);
   Status look();
 
   Environment env_;

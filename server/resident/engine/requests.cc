@@ -191,6 +191,17 @@ void ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::Read
   reads_.add({shard, add({AskedKind::Read, shard, 0, cookie}, 0), proof});
 }
 
+bool ResidentRequests::read_by_round(std::uint64_t tag) {
+  if (kind_of(tag) != AskedKind::Read) {
+    return false;
+  }
+  Asked asked = *take(tag);
+  do {
+    read(asked.shard, asked.cookie, consensus::ReadProof::Round);
+  } while (next_rider(asked));
+  return true;
+}
+
 std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
   const std::uint64_t tag = asked_.skip();
   lanes_[lane].queue.push() = request_of(ShardId{~0u}, {}, tag);
@@ -245,14 +256,16 @@ std::size_t ResidentRequests::push_requests(std::uint32_t number) {
 }
 
 // From now on nobody shares them any more.
-void ResidentRequests::queue_reads() {
+void ResidentRequests::queue_reads(consensus::ReadProof proof) {
   while (const auto read = reads_.take()) {
-    lanes_[lane_of(read->shard)].queue.push() = read_request(read->shard, read->tag, read->proof);
+    const bool round = proof == consensus::ReadProof::Round;
+    lanes_[lane_of(read->shard)].queue.push() =
+        read_request(read->shard, read->tag, round ? proof : read->proof);
   }
 }
 
-std::size_t ResidentRequests::push() {
-  queue_reads();
+std::size_t ResidentRequests::push(consensus::ReadProof proof) {
+  queue_reads(proof);
   std::size_t pushed = 0;
   for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
     const Lane& lane = lanes_[number];

@@ -56,6 +56,10 @@ class ResidentRequests {
   // that wait to be asked share one answer (read_queue.h).
   void read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
 
+  // Whoever waits for the read of a tag asks a quorum: its answer was no proof. False: there is no
+  // such read, or it ended before.
+  bool read_by_round(std::uint64_t tag);
+
   // A request that the device refuses at once, to see whether the lane lives. Its tag.
   std::uint64_t probe(std::uint32_t lane);
 
@@ -65,8 +69,9 @@ class ResidentRequests {
   // Tells the device that what a row asked for is durable.
   void stored(ShardId shard, const consensus::StorageAck& ack);
 
-  // Hands queued requests to the device as far as lanes have room; how many.
-  std::size_t push();
+  // Hands queued requests to the device as far as lanes have room; how many. Reads that have not
+  // gone ask for this proof or a stronger one.
+  std::size_t push(consensus::ReadProof proof = consensus::ReadProof::LeaseOrRound);
 
   // What take() of the tag looks at comes nearer.
   void expect(std::uint64_t tag) const { asked_.expect(tag); }
@@ -144,7 +149,7 @@ class ResidentRequests {
   void show_pass(std::uint32_t lane, const Authority& authority);
   bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
   std::uint64_t add(const Asked& asked, std::uint32_t before);
-  void queue_reads();
+  void queue_reads(consensus::ReadProof proof);
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);
 

@@ -79,10 +79,10 @@ void ResidentReplicas::propose(ShardId shard,
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
-  if (events_->leases().trusts() && rows_->leaders().leads(shard)) {
+  if (rows_->leaders().leads(shard)) {
     requests_->read(shard, cookie, consensus::ReadProof::LeaseOrRound);
   } else {
-    read_by_round(shard, cookie);  // Which refuses it where another node leads.
+    read_by_round(shard, cookie);  // Which refuses it.
   }
 }
 
@@ -217,7 +217,9 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
     done += acks;
   }
   events_->set_time();
-  done += requests_->push();
+  done += requests_->push(events_->leases().may_lease(now_ms() * 1000)
+                              ? consensus::ReadProof::LeaseOrRound
+                              : consensus::ReadProof::Round);
   // Anew, since a pass may stand still before this: a lease must not be judged by an older time
   // than that of the newest read.
   GCOORD_TRY(const bool turned, device_.turn->turn(options_.engine.clock_us() * 1000));

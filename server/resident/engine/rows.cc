@@ -30,7 +30,8 @@ ResidentRows::ResidentRows(const ResidentNode& node,
       ending_(requests.lane_count()),
       use_(requests.lane_count(), service),
       roles_(node.options().self),
-      rows_(node.options().shape.shard_count) {}
+      rows_(node.options().shape.shard_count),
+      log_slots_(node.options().shape.log_slots) {}
 
 // --- Who leads
 
@@ -240,7 +241,8 @@ Status ResidentRows::take_entry(const HostEventSlot& told, const CopyEvent* even
 // --- Reads
 
 // The copy may be behind what the answer is about: it waits for a state, or its device has decided
-// more than it has told.
+// more than it has told. So much more at most as a log page holds: what the device applied before
+// this turn it has told, and its page begins there at the latest.
 Status ResidentRows::take_read(const TurnReply& told) {
   const auto kind = requests_.kind_of(told.tag);
   if (!kind.has_value()) {
@@ -248,6 +250,11 @@ Status ResidentRows::take_read(const TurnReply& told) {
   }
   if (*kind != AskedKind::Read) {
     return {StatusCode::Internal, "the device answered a command as a read", kDeviceFailed};
+  }
+  const Row& row = rows_[told.shard.value];
+  const LogIndex heard = row.waits ? waiting_.at(told.shard.value).from + kWaitingMax : row.applied;
+  if (told.index.value > heard.value + log_slots_) {
+    return {StatusCode::Internal, "the device proved a read of what is not told", kDeviceFailed};
   }
   proved_.add(told.shard, {told.tag, told.index, static_cast<ReadWay>(told.detail)});
   answer_read(told.shard);

@@ -203,6 +203,7 @@ class ResidentRows {
   ResidentUse use_;
   RoleChanges roles_;
   std::vector<Row> rows_;
+  std::uint32_t log_slots_;                             // Of a page.
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ProvedReads proved_;
   ResidentRowCounts counts_;

@@ -217,6 +217,42 @@ TEST_F(LyingDevice, ItProvesReadsByNothingAndCommandsAsReads) {
   EXPECT_TRUE(host().service.failed.empty());
 }
 
+TEST_F(LyingDevice, ItProvesAReadOfWhatItNeverTells) {
+  host().requests->read(hosts_.shard(), 1001, consensus::ReadProof::Round);
+  TurnReply reply = told();
+  reply.tag = host().requests->tag_last();
+  reply.verdict = TurnVerdict::ReadReady;
+  reply.detail = static_cast<std::uint32_t>(ReadWay::Round);
+  const LogIndex applied = host().rows->applied(hosts_.shard());
+  const std::uint64_t page = memory().options().shape.log_slots;
+  for (const LogIndex index : {applied + page + 1, LogIndex{~std::uint64_t{0}}}) {
+    reply.index = index;
+    expect_found(reply, "more than a page beyond what is told");
+  }
+  reply.index = applied + page;
+  write(reply);
+  EXPECT_TRUE(hear().ok());
+  EXPECT_TRUE(host().service.reads.empty());
+}
+
+TEST_F(LyingDevice, ALeaseWithNothingToCompareWithIsAskedAgain) {
+  host().requests->read(hosts_.shard(), 1001, consensus::ReadProof::LeaseOrRound);
+  host().requests->push();
+  TurnReply reply = told();
+  reply.tag = host().requests->tag_last();
+  reply.index = host().rows->applied(hosts_.shard());
+  reply.verdict = TurnVerdict::ReadReady;
+  reply.detail = static_cast<std::uint32_t>(ReadWay::Lease);
+  write(reply);
+  EXPECT_TRUE(hear().ok());
+  EXPECT_TRUE(host().service.reads.empty());
+  reply.tag = host().requests->tag_last();
+  reply.detail = static_cast<std::uint32_t>(ReadWay::Round);
+  write(reply);
+  EXPECT_TRUE(hear().ok());
+  EXPECT_EQ(host().service.reads.at(1001), StatusCode::Ok);
+}
+
 TEST_F(LyingDevice, ItsOutcomesAndItsRoomCannotBe) {
   const locks::LockEntry entry =
       locks::entries_of(locks::make_register_session(SessionId{9}, 1000)).front();

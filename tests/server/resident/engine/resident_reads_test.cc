@@ -90,6 +90,41 @@ TEST(ResidentReads, ReadsThatComeWhileOneIsUnderWayShareTheNextOne) {
   EXPECT_FALSE(host.requests->awaits(host.requests->lane_of(shard)));
 }
 
+TEST(ResidentReads, R2WhatIsNoProofIsAskedAgainByARoundForAllThatShareIt) {
+  Hosts hosts;
+  const ShardId shard = hosts.shard();
+  const std::uint32_t leader = hosts.leader_of(shard);
+  Hosts::Host& host = hosts.each[leader];
+  for (std::uint64_t cookie = 1001; cookie < 1005; ++cookie) {
+    host.requests->read(shard, cookie, kLease);
+  }
+  const std::uint64_t tag = host.requests->tag_last();
+  host.requests->push();
+  EXPECT_TRUE(host.requests->read_by_round(tag));
+  EXPECT_EQ(host.requests->under_way(), 1u);
+  EXPECT_FALSE(host.requests->read_by_round(tag)) << "it has ended";
+  EXPECT_TRUE(host.service.reads.empty());
+  hosts.turns(1000);
+  for (std::uint64_t cookie = 1001; cookie < 1005; ++cookie) {
+    EXPECT_EQ(outcome(hosts, leader, cookie), StatusCode::Ok) << cookie;
+  }
+  EXPECT_EQ(host.rows->counts().round_reads, 1u);
+  EXPECT_EQ(host.rows->counts().leased_reads, 0u);
+  EXPECT_EQ(host.requests->under_way(), 0u);
+}
+
+TEST(ResidentReads, R2DoubtReachesReadsThatHaveNotGone) {
+  Hosts hosts;
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  Hosts::Host& host = hosts.each[leader];
+  host.requests->read(hosts.shard(), 1001, kLease);
+  host.requests->push(ReadProof::Round);
+  hosts.turns(1000);
+  EXPECT_EQ(outcome(hosts, leader, 1001), StatusCode::Ok);
+  EXPECT_EQ(host.rows->counts().round_reads, 1u);
+  EXPECT_EQ(host.rows->counts().leased_reads, 0u);
+}
+
 TEST(ResidentReads, ReadsOfAllShardsAtOnceAreAnswered) {
   Hosts hosts;
   for (const ReadProof proof : {kLease, ReadProof::Round}) {
@@ -197,7 +232,7 @@ struct Asker {
   ResidentWorld world;
 };
 
-TEST(DeviceReads, OneOfARowIsTakenInATurnAndWhatCannotBeIsRefused) {
+TEST(DeviceReads, TheNewestOfARowIsTakenInATurnAndWhatCannotBeIsRefused) {
   Asker asker(51);
   const ShardId shard{3};
   const std::uint32_t leader = asker.world.leader_of(shard);
@@ -208,10 +243,11 @@ TEST(DeviceReads, OneOfARowIsTakenInATurnAndWhatCannotBeIsRefused) {
   asker.world.turns(30);
   const auto& answers = asker.world.nodes[leader].answers;
   ASSERT_TRUE(answers.contains(first) && answers.contains(second) && answers.contains(900'000));
-  EXPECT_EQ(answers.at(first).reply.verdict, TurnVerdict::ReadReady);
-  EXPECT_EQ(answers.at(first).reply.detail, static_cast<std::uint32_t>(ReadWay::Lease));
-  EXPECT_EQ(answers.at(first).reply.index, asker.world.nodes[leader].told[shard.value]);
-  EXPECT_EQ(answers.at(second).reply.verdict, TurnVerdict::Overloaded);
+  EXPECT_EQ(answers.at(first).reply.verdict, TurnVerdict::Overloaded)
+      << "whoever asks anew has ended it";
+  EXPECT_EQ(answers.at(second).reply.verdict, TurnVerdict::ReadReady);
+  EXPECT_EQ(answers.at(second).reply.detail, static_cast<std::uint32_t>(ReadWay::Lease));
+  EXPECT_EQ(answers.at(second).reply.index, asker.world.nodes[leader].told[shard.value]);
   EXPECT_EQ(answers.at(900'000).reply.verdict, TurnVerdict::Refused);
 }
 

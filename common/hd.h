@@ -9,7 +9,7 @@
 #define GCOORD_HD_FLAT __host__ __device__ __forceinline__
 // For what is seldom needed beside what is needed all the time: it stays out of the caller's code,
 // and what it is given by value does not pull the caller's variables out of their registers.
-#define GCOORD_HD_APART __host__ __device__ __noinline__
+#define GCOORD_HD_APART inline __host__ __device__ __noinline__
 #else
 #define GCOORD_HD
 #define GCOORD_DEVICE

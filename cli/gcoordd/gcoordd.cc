@@ -151,22 +151,27 @@ class Opening {
   DevCertificates dev_;
 };
 
+// A node that was opened, and with what.
+struct Reopening {
+  Opening& opening;
+  server::Invocation& opened;
+  Process& process;
+  Result<std::unique_ptr<server::Node>>& node;
+};
+
 // Closes the node, and its context on its GPU where that was at fault, and opens the node anew. A
 // driver that hangs meanwhile would keep a process that serves nothing: it leaves instead.
-void open_anew(Opening& opening,
-               server::Invocation& opened,
-               bool closes_context,
-               Process& process,
-               Result<std::unique_ptr<server::Node>>& node) {
+void open_anew(const Reopening& what, bool closes_context) {
+  auto& [opening, opened, process, node] = what;
   if (!closes_context) {
     node.value().reset();  // It holds the directory.
     node = opening.open(opened);
     return;
   }
-  const auto leave = [&process] {
+  const auto leave = [&left = process] {
     server::log_error(server::LogComponent::Gpu,
                       "the node cannot be opened anew in time: the process ends");
-    leave_at_once(static_cast<int>(protocol::ExitCode::Negative), process);
+    leave_at_once(static_cast<int>(protocol::ExitCode::Negative), left);
   };
   opened.options.gpu_reopened = true;
   const auto gpu = node.value()->gpu();
@@ -240,7 +245,7 @@ int run(const server::Invocation& invocation, Process& process) {
     server::log_warning(
         restarts ? server::LogComponent::Gpu : server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
-    open_anew(opening, opened, restarts, process, node);
+    open_anew({opening, opened, process, node}, restarts);
   }
   if (!node.ok()) {
     const int code = fail(node.status());

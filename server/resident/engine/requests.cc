@@ -26,6 +26,17 @@ bool is_record(const ProposedCommand& proposed) {
   return proposed.command == nullptr && header && is_system_kind(header->kind);
 }
 
+bool is_publication(const ProposedCommand& proposed) {
+  const auto header = decode_record_header(proposed.bytes);
+  return header && header->kind == RecordKind::Publication;
+}
+
+// Of bytes that say so in their header.
+EntryStamp stamp_in(std::span<const std::byte> record) {
+  const auto header = decode_record_header(record);
+  return header ? EntryStamp{header->origin, header->time_ms} : EntryStamp{};
+}
+
 // A record takes no rows, but as many entries as a long name.
 std::uint32_t record_weight(std::size_t bytes) {
   constexpr std::size_t kBytesOfOne = 512;
@@ -84,9 +95,12 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
 
 // --- Into the queues
 
-std::uint64_t ResidentRequests::add(const Asked& asked, std::uint32_t before) {
+std::uint64_t ResidentRequests::add(const Asked& asked,
+                                    std::uint32_t before,
+                                    const EntryStamp& stamp) {
   lanes_[lane_of(asked.shard)].weight += asked.weight;
-  return asked_.add(asked, before);
+  time_ms_ = stamp.time_ms;
+  return asked_.add(asked, before, stamps_ ? stamp_bits(stamp) : 0);
 }
 
 // The device checks commands against the pass in front of them, which changes with whoever asks and
@@ -103,11 +117,11 @@ void ResidentRequests::show_pass(std::uint32_t number, const Authority& authorit
 void ResidentRequests::enqueue(const Asked& asked, const ProposedCommand& proposed) {
   show_pass(lane_of(asked.shard), proposed.authority);
   if (!proposed.entries.empty()) {
-    return enqueue_entries(asked, proposed.entries);
+    return enqueue_entries(asked, proposed.entries, proposed.stamp);
   }
   const locks::LockCommand& command = *proposed.command;
   const std::uint32_t before = locks::entry_count_of(command) - 1;
-  const std::uint64_t last = add(asked, before);
+  const std::uint64_t last = add(asked, before, proposed.stamp);
   std::uint64_t tag = last - before;
   RequestRing& queue = lanes_[lane_of(asked.shard)].queue;
   locks::for_each_entry(command, [&](const locks::LockEntry& entry) {
@@ -120,9 +134,10 @@ void ResidentRequests::enqueue(const Asked& asked, const ProposedCommand& propos
 
 // Pieces first; at once into the lane where nothing waits before them and there is room.
 void ResidentRequests::enqueue_entries(const Asked& asked,
-                                       std::span<const locks::LockEntry> entries) {
+                                       std::span<const locks::LockEntry> entries,
+                                       const EntryStamp& stamp) {
   const auto before = static_cast<std::uint32_t>(entries.size() - 1);
-  const std::uint64_t last = add(asked, before);
+  const std::uint64_t last = add(asked, before, stamp);
   asked_.set_entry(last, entries.back());
   std::uint64_t tag = last - before;
   const std::uint32_t number = lane_of(asked.shard);
@@ -137,9 +152,11 @@ void ResidentRequests::enqueue_entries(const Asked& asked,
 
 void ResidentRequests::command(ShardId shard,
                                const locks::LockCommand& command,
-                               std::uint64_t cookie) {
-  enqueue({AskedKind::Command, shard, need_of(command).weight, cookie},
-          {std::span<const std::byte>{}, &command});
+                               std::uint64_t cookie,
+                               const EntryStamp& stamp) {
+  ProposedCommand proposed{std::span<const std::byte>{}, &command};
+  proposed.stamp = stamp;
+  enqueue({AskedKind::Command, shard, need_of(command).weight, cookie}, proposed);
 }
 
 bool ResidentRequests::take_command(ShardId shard,
@@ -158,7 +175,8 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
     return take_command(shard, proposed, cookie);
   }
   if (is_record(proposed)) {
-    const bool fits = may_take_record(shard, proposed.bytes.size());
+    const bool fits = (stamps_ || !is_publication(proposed)) &&
+                      may_take_record(shard, proposed.bytes.size());
     if (fits) {
       record(shard, proposed.bytes, cookie);
     }
@@ -168,6 +186,7 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
   GCOORD_ASSERT(decoded.ok());  // The service encoded it.
   ProposedCommand known{proposed.bytes, &decoded.value()};
   known.authority = proposed.authority;
+  known.stamp = stamp_in(proposed.bytes);
   return take_command(shard, known, cookie);
 }
 
@@ -179,16 +198,18 @@ void ResidentRequests::record(ShardId shard,
                               std::span<const std::byte> record,
                               std::uint64_t cookie) {
   const std::vector<locks::LockEntry> entries = locks::record_entries(record);
-  enqueue_entries({AskedKind::Command, shard, record_weight(record.size()), cookie}, entries);
+  enqueue_entries({AskedKind::Command, shard, record_weight(record.size()), cookie},
+                  entries,
+                  stamp_in(record));
 }
 
 void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {
   std::uint64_t& newest = barrier_[shard.value];
-  if (newest > pushed_last_ && asked_.has(newest)) {
+  if (asked_.has(newest) && asked_.order_of(newest) > pushed_last_) {
     asked_.ride(newest, cookie);
     return;
   }
-  newest = add({AskedKind::Barrier, shard, 1, cookie}, 0);
+  newest = add({AskedKind::Barrier, shard, 1, cookie}, 0, {.time_ms = time_ms_});
   asked_.set_entry(newest, locks::barrier_entry());
   lanes_[lane_of(shard)].queue.push() = request_of(shard, locks::barrier_entry(), newest);
 }
@@ -247,7 +268,7 @@ std::size_t ResidentRequests::push_requests(std::uint32_t number) {
 }
 
 std::size_t ResidentRequests::push() {
-  pushed_last_ = asked_.tag_last();
+  pushed_last_ = asked_.order_last();
   std::size_t pushed = 0;
   for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
     const Lane& lane = lanes_[number];
@@ -269,7 +290,7 @@ std::optional<Asked> ResidentRequests::take(std::uint64_t tag) {
 
 std::optional<Asked> ResidentRequests::take_first(ShardId shard, std::uint64_t last) {
   const std::uint64_t first = asked_.first_of(shard);
-  return first <= last ? take(first) : std::nullopt;
+  return first != 0 && asked_.order_of(first) <= last ? take(first) : std::nullopt;
 }
 
 }  // namespace gcoord::server

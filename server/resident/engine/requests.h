@@ -34,6 +34,12 @@ class ResidentRequests {
  public:
   explicit ResidentRequests(ResidentNode& node);
 
+  // From now on the numbers of requests say who asked and when (entry_stamp.h), and the log takes
+  // entries of the publication: all nodes have Feature::DeviceLedger.
+  void begin_stamping() { stamps_ = true; }
+
+  bool stamps() const { return stamps_; }
+
   // Whether the log has room for what a command says, and a lane for what it may take, ever.
   static bool has_place(const locks::LockCommand& command);
 
@@ -45,7 +51,10 @@ class ResidentRequests {
   bool may_take(ShardId shard, const locks::LockCommand& command) const;
 
   // Queues a command of the node's own. The caller has asked may_take().
-  void command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
+  void command(ShardId shard,
+               const locks::LockCommand& command,
+               std::uint64_t cookie,
+               const EntryStamp& stamp = {});
 
   // Whether a record of so many bytes fits now, as may_take(); and queues it.
   bool may_take_record(ShardId shard, std::size_t bytes) const;
@@ -71,7 +80,7 @@ class ResidentRequests {
 
   // The request of a tag, which ends. The caller goes through its riders (next_rider).
   std::optional<Asked> take(std::uint64_t tag);
-  // The oldest request of a shard, which ends, unless it came after the tag `last`.
+  // The oldest request of a shard, which ends, unless it came after the one of order `last`.
   std::optional<Asked> take_first(ShardId shard, std::uint64_t last);
 
   // The next read that shared a barrier that ended: its cookie is in `asked`. False: no more.
@@ -85,8 +94,10 @@ class ResidentRequests {
     return asked_.was_given(tag) && (!asked_.has(tag) || asked_.shard_of(tag) == shard);
   }
 
-  // The newest tag that was given.
+  // The newest tag and order that were given.
   std::uint64_t tag_last() const { return asked_.tag_last(); }
+
+  std::uint64_t order_last() const { return asked_.order_last(); }
 
   // The stripe's room as the device told it last.
   void note_room(std::uint32_t lane, std::uint32_t room) {
@@ -132,10 +143,12 @@ class ResidentRequests {
   static Need need_of(const locks::LockCommand& command);
   bool has_room(ShardId shard, const Need& need) const;
   void enqueue(const Asked& asked, const ProposedCommand& proposed);
-  void enqueue_entries(const Asked& asked, std::span<const locks::LockEntry> entries);
+  void enqueue_entries(const Asked& asked,
+                       std::span<const locks::LockEntry> entries,
+                       const EntryStamp& stamp);
   void show_pass(std::uint32_t lane, const Authority& authority);
   bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
-  std::uint64_t add(const Asked& asked, std::uint32_t before);
+  std::uint64_t add(const Asked& asked, std::uint32_t before, const EntryStamp& stamp);
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);
 
@@ -145,7 +158,9 @@ class ResidentRequests {
   std::vector<Lane> lanes_;
   AskedTable asked_;
   MappedColumn<std::uint64_t> barrier_;  // By shard: the newest one, by tag.
-  std::uint64_t pushed_last_ = 0;        // Requests up to this tag were pushed once, maybe.
+  std::uint64_t pushed_last_ = 0;        // Requests up to this order were pushed once, maybe.
+  bool stamps_ = false;
+  std::uint64_t time_ms_ = 0;  // That a stamp said last: barriers have no other.
 };
 
 }  // namespace gcoord::server

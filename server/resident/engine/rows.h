@@ -15,6 +15,7 @@
 #include "server/interfaces/replica_view.h"
 #include "server/interfaces/state_machine.h"
 #include "server/resident/copy/followers.h"
+#include "server/resident/engine/applied_entry.h"
 #include "server/resident/engine/leaders.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/use.h"
@@ -132,6 +133,12 @@ class ResidentRows {
   // A decided entry that storage held. Skipped if the state has it already.
   void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
 
+  // Whether entries that say who asked and when (entry_stamp.h) are known to stand in a log here,
+  // and in this shard's up to what was applied.
+  bool has_stamps() const { return has_stamps_; }
+
+  bool has_stamps(ShardId shard) const { return rows_[shard.value].has_stamps; }
+
   // Pieces of a name whose command is still to come.
   CommandReassembler::Pieces pieces(ShardId shard) const;
 
@@ -141,8 +148,16 @@ class ResidentRows {
   // The device starts without the shard's state: this host applies alone.
   void set_absent(ShardId shard);
 
-  // The state of a shard as of `index`. False: it was not wanted, or is not what install() takes.
-  Result<bool> install(ShardId shard, LogIndex index, std::span<const std::byte> state);
+  // The state of a shard from another host, as of `index`.
+  struct HostState {
+    ShardId shard;
+    LogIndex index;
+    bool has_stamps = false;  // As has_stamps(), there.
+    std::span<const std::byte> bytes;
+  };
+
+  // False: it was not wanted, or is not what the service takes.
+  Result<bool> install(const HostState& state);
 
  private:
   struct Row {
@@ -151,7 +166,8 @@ class ResidentRows {
     std::uint32_t own_term = 0;  // and which term that was (low_term).
     bool absent = false;
     bool waits = false;        // It is in waiting_.
-    bool has_records = false;  // As has_records(), of this shard.
+    bool has_records = false;  // As has_records(), of this shard,
+    bool has_stamps = false;   // and has_stamps().
   };
 
   struct Waiting {
@@ -165,11 +181,11 @@ class ResidentRows {
 
   // What an entry is, and what became of it already.
   struct Said {
-    ReassembledKind kind = ReassembledKind::Nothing;
-    const locks::LockCommand* command = nullptr;  // As CommandReassembler::command().
-    std::span<const std::byte> encoded;           // Of a record, or of a command without the above.
-    const CopyEvent* event = nullptr;             // A follower has had it.
+    EntryMeaning meaning;
+    const CopyEvent* event = nullptr;  // A follower has had it.
   };
+
+  static std::uint32_t marks_of(const Row& row);
 
   void note_room(std::uint32_t lane, const HostEventSlot& told);
   void take_snapshot(const TurnReply& told);
@@ -197,12 +213,13 @@ class ResidentRows {
   Followers* followers_ = nullptr;
   ResidentUse use_;
   RoleChanges roles_;
+  AppliedEntryBuilder entry_builder_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ResidentRowCounts counts_;
   bool has_records_ = false;
-  std::vector<std::byte> record_;   // What entry_of() says last; kept warm,
-  std::vector<std::byte> encoded_;  // and what read() says.
+  bool has_stamps_ = false;
+  std::vector<std::byte> encoded_;  // What read() says last; kept warm.
   AppliedOutcome outcome_;
 };
 

@@ -50,8 +50,8 @@ bool RoundProposal::follow(const PublicationRound& round) {
   }
   const std::uint64_t heads = base_.state.size() - std::min(base_.state.size(), base);
   const std::uint64_t done = (heads + most - 1) / most;
-  const bool ours = base_.state.size() >= base && done + 1 < roots_.size() &&
-                    heads % most == 0 && base_.state.root() == roots_[done];
+  const bool ours = base_.state.size() >= base && done + 1 < roots_.size() && heads % most == 0 &&
+                    base_.state.root() == roots_[done];
   if (ours && done != ordered_) {
     ordered_ = done;
     proposed_ = std::max(proposed_, ordered_);

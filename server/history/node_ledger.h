@@ -38,7 +38,7 @@ struct NodeLedgerOptions {
   std::string data_directory;
   ledger::KeepPolicy keep;  // Of the cluster log.
   ledger::DiskRoom* room =
-      nullptr;  // Of the directory, if there is a reserve; outlives the ledger.
+      nullptr;             // Of the directory, if there is a reserve; outlives the ledger.
   bool on_device = false;  // As PublicationNodeOptions.
   // Why nothing is published, and nothing done; nullptr: it is. Lives for ever.
   const char* silent_for = nullptr;

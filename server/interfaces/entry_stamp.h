@@ -9,9 +9,9 @@
 //
 // The time is in milliseconds since 2026 began: until 2060. A clock that reads less or more is
 // stamped with the nearest time that can be said, never with 0, so no leaf of this kind reads as an
-// entry of a device (server/history/record_text.h). The count tells requests of one millisecond apart, and the
-// pieces of a command have counts in a row that do not wrap. Numbers without a stamp count up from
-// 1 and never reach bit 62. Plain functions; thread-safe.
+// entry of a device (server/history/record_text.h). The count tells requests of one millisecond
+// apart, and the pieces of a command have counts in a row that do not wrap. Numbers without a stamp
+// count up from 1 and never reach bit 62. Plain functions; thread-safe.
 #pragma once
 
 #include "protocol/reply_sink.h"
@@ -57,8 +57,7 @@ constexpr std::optional<EntryStamp> stamp_of(std::uint64_t request) {
   }
   const std::uint64_t said = request >> kStampCountBits;
   const auto origin = static_cast<std::uint8_t>(said & ((1u << kStampOriginBits) - 1));
-  const std::uint64_t since =
-      said >> kStampOriginBits & ((std::uint64_t{1} << kStampTimeBits) - 1);
+  const std::uint64_t since = said >> kStampOriginBits & ((std::uint64_t{1} << kStampTimeBits) - 1);
   return EntryStamp{protocol::RecordOrigin{origin}, kStampEpochMs + since};
 }
 

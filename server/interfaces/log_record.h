@@ -45,8 +45,7 @@ enum class RecordKind : std::uint8_t {
 // (locks/commands/entry_record.h). Kinds of newer releases are such, too; those of the publication
 // are with Feature::DeviceLedger.
 constexpr bool is_system_kind(RecordKind kind) {
-  return kind == RecordKind::Publication ||
-         (kind >= RecordKind::View && kind != RecordKind::Part);
+  return kind == RecordKind::Publication || (kind >= RecordKind::View && kind != RecordKind::Part);
 }
 
 struct RecordHeader {

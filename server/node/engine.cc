@@ -44,16 +44,16 @@ Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, E
   parts.options.before_start = [&options] { return probe_ports(options); };
   std::unique_ptr<ReplicatedLog> engine;
   if (options.turn == TurnOption::Resident) {
-    GCOORD_TRY(engine,
-               ResidentReplicas::open(
-                   {.engine = std::move(parts.options),
-                    .locks_max = options.locks_max,
-                    .index_seed = draw_random(),
-                    .nodes_take_records = has(parts, protocol::Feature::SystemRecords),
-                    .nodes_keep_ledgers = has(parts, protocol::Feature::DeviceLedger),
-                    .copy = copy_options(options, parts.service)},
-                   parts.machine,
-                   parts.metrics));
+    GCOORD_TRY(
+        engine,
+        ResidentReplicas::open({.engine = std::move(parts.options),
+                                .locks_max = options.locks_max,
+                                .index_seed = draw_random(),
+                                .nodes_take_records = has(parts, protocol::Feature::SystemRecords),
+                                .nodes_keep_ledgers = has(parts, protocol::Feature::DeviceLedger),
+                                .copy = copy_options(options, parts.service)},
+                               parts.machine,
+                               parts.metrics));
   } else {
     GCOORD_TRY(engine, HostReplicas::open(std::move(parts.options), parts.machine, parts.metrics));
   }

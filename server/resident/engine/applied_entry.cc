@@ -63,8 +63,8 @@ std::span<const std::byte> AppliedEntryBuilder::leaf_without_record(const locks:
 }
 
 AppliedEntry AppliedEntryBuilder::of(const locks::LockEntry& entry,
-                           const EntryMeaning& meaning,
-                           bool stamped_before) {
+                                     const EntryMeaning& meaning,
+                                     bool stamped_before) {
   AppliedEntry applied;
   if (LockTurnService::is_noop(entry)) {
     applied.kind = consensus::EntryKind::Noop;
@@ -73,8 +73,8 @@ AppliedEntry AppliedEntryBuilder::of(const locks::LockEntry& entry,
   put_record(entry, meaning);
   applied.payload = record_;
   applied.command = meaning.kind == ReassembledKind::Command ? meaning.command : nullptr;
-  const bool makes_record = LockTurnService::is_configuration(entry) ? stamped_before
-                                                                     : is_stamped(entry);
+  const bool makes_record =
+      LockTurnService::is_configuration(entry) ? stamped_before : is_stamped(entry);
   if (!makes_record) {
     applied.leaf = std::as_bytes(std::span{&entry, 1});
   } else if (record_.empty()) {

@@ -125,9 +125,9 @@ class AskedTable {
   std::size_t count_ = 0;
   std::uint64_t order_last_ = 0;
   std::uint64_t tag_last_ = 0;
-  std::uint64_t stamped_first_ = 0;  // The order of the first tag with a stamp; 0: there is none.
-  std::uint64_t stamp_least_ = 0;    // Of the stamps that were given,
-  std::uint64_t stamp_most_ = 0;     // as numbers.
+  std::uint64_t stamped_first_ = 0;    // The order of the first tag with a stamp; 0: there is none.
+  std::uint64_t stamp_least_ = 0;      // Of the stamps that were given,
+  std::uint64_t stamp_most_ = 0;       // as numbers.
   MappedColumn<std::uint64_t> first_;  // By shard; pages of idle ones cost nothing.
   std::vector<Rider> riders_;          // The first one is none.
   std::uint32_t rider_free_ = 0;

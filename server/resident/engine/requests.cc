@@ -175,8 +175,8 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
     return take_command(shard, proposed, cookie);
   }
   if (is_record(proposed)) {
-    const bool fits = (stamps_ || !is_publication(proposed)) &&
-                      may_take_record(shard, proposed.bytes.size());
+    const bool fits =
+        (stamps_ || !is_publication(proposed)) && may_take_record(shard, proposed.bytes.size());
     if (fits) {
       record(shard, proposed.bytes, cookie);
     }
@@ -198,9 +198,8 @@ void ResidentRequests::record(ShardId shard,
                               std::span<const std::byte> record,
                               std::uint64_t cookie) {
   const std::vector<locks::LockEntry> entries = locks::record_entries(record);
-  enqueue_entries({AskedKind::Command, shard, record_weight(record.size()), cookie},
-                  entries,
-                  stamp_in(record));
+  enqueue_entries(
+      {AskedKind::Command, shard, record_weight(record.size()), cookie}, entries, stamp_in(record));
 }
 
 void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {

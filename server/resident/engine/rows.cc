@@ -258,8 +258,7 @@ void ResidentRows::end_covered(const HostEventSlot& told) {
 ResidentRows::Said ResidentRows::read(ShardId shard,
                                       LogIndex index,
                                       const locks::LockEntry& entry) {
-  EntryMeaning meaning{.kind = commands_.take(shard, index, entry),
-                       .command = commands_.command()};
+  EntryMeaning meaning{.kind = commands_.take(shard, index, entry), .command = commands_.command()};
   if (meaning.command == nullptr) {
     encoded_.clear();
     commands_.append_to(encoded_);
@@ -314,7 +313,8 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
   entry.index = told.reply.index;
   entry.term = told.reply.term;
   entry.leader = leaders_.leads(shard);
-  const bool says = said.meaning.kind == ReassembledKind::Command || said.meaning.kind == ReassembledKind::Record;
+  const bool says =
+      said.meaning.kind == ReassembledKind::Command || said.meaning.kind == ReassembledKind::Record;
   if (says && asked.has_value()) {
     entry.cookie = asked->cookie;
   }

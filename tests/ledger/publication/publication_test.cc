@@ -56,10 +56,8 @@ TEST(Publication, ManyShardsAtOnceTakeSeveralRounds) {
 
 // As where the log lies on a device. Messages are lost, and leadership moves in the middle.
 TEST(Publication, ARoundGoesInSmallEntriesOneAfterTheOther) {
-  PublicationWorld world({.shard_count = 300,
-                          .loss_percent = 5,
-                          .entry_heads_max = 20,
-                          .entries_under_way = 1});
+  PublicationWorld world(
+      {.shard_count = 300, .loss_percent = 5, .entry_heads_max = 20, .entries_under_way = 1});
   world.lead(1);
   for (std::uint32_t shard = 0; shard < 300; ++shard) {
     world.decide(shard, std::to_string(shard));

@@ -8,7 +8,6 @@
 #include "locks/commands/entry_writer.h"
 #include "server/device_turn/store.h"
 #include "server/history/publication_service.h"
-
 #include "server/history/record_text.h"
 #include "server/interfaces/entry_stamp.h"
 #include "server/replicas/shard_codec.h"
@@ -95,8 +94,7 @@ std::vector<Said> some_commands(ShardId shard, std::size_t name_bytes) {
     add(acquire(names.back(), 5, 2 * k), protocol::RecordOrigin::Remote);
     add(release(names.back(), 5, 2 * k + 1, FencingToken{k}), protocol::RecordOrigin::Loopback);
   }
-  add(locks::make_close_session(SessionId{5}, RequestSequence{99}),
-      protocol::RecordOrigin::System);
+  add(locks::make_close_session(SessionId{5}, RequestSequence{99}), protocol::RecordOrigin::System);
   return said;
 }
 

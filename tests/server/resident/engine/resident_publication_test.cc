@@ -256,11 +256,27 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
     }
   }
 
+  // What a failure is about.
+  void describe() {
+    for (std::uint32_t id = 1; id <= kTurnNodes; ++id) {
+      const NodeView view = node(id).engine->view();
+      const NodeLedgerStatus status = node(id).ledger->status();
+      std::cerr << "node " << id << ": openings " << node(id).openings << ", forgotten "
+                << view.forgotten_count << ", voting " << view.voting_count << ", unled "
+                << view.unled_count << ", checkpoints " << view.checkpoint_count << ", repairs "
+                << status.repair.size() << ", alarms " << status.alarms.size() << ", ordered "
+                << status.publication.ordered_size << ", signed "
+                << status.publication.signed_size << " " << status.publication.refusal.to_string()
+                << "\n";
+    }
+  }
+
   // Far beyond what any machine needs.
   bool run_until(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(3);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(12);
     while (!done()) {
       if (HasFatalFailure() || std::chrono::steady_clock::now() > end) {
+        describe();
         return false;
       }
       pass();
@@ -417,6 +433,7 @@ TEST_P(ResidentPublication, NothingIsPublishedBeforeAllNodesCan) {
     EXPECT_EQ(node(id).ledger->status().publication.ordered_size, 0u);
   }
   all_have_ = true;
+  pass();  // Each engine hears of it.
   decide("a");
   ASSERT_TRUE(run_until([this] { return published("a"); }));
   const ShardId shard = shard_of(hash_name("a"), kShards);

@@ -20,7 +20,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -28,19 +27,21 @@ namespace {
 
 constexpr std::uint64_t kNowMs = 1'796'000'000'000;
 
-// Turns a bit of one leaf before history sees it, as memory may.
+// Turns a bit of the leaf of one command before history sees it, as memory may.
 class FlippedLeaf final : public PassingMachine {
  public:
   using PassingMachine::PassingMachine;
 
-  std::optional<std::pair<ShardId, LogIndex>> flips;
+  std::optional<ShardId> flips;  // The next command of the shard; none after it.
+  LogIndex flipped;              // Which one it was.
 
   void apply(const AppliedEntry& entry) override {
-    if (!flips || *flips != std::pair(entry.shard, entry.index)) {
+    if (flips != entry.shard || entry.payload.empty()) {
       return inner_.apply(entry);
     }
-    const std::span<const std::byte> leaf = entry.leaf.empty() ? entry.payload : entry.leaf;
-    std::vector<std::byte> other(leaf.begin(), leaf.end());
+    flips.reset();
+    flipped = entry.index;
+    std::vector<std::byte> other(entry.payload.begin(), entry.payload.end());
     other[3] ^= std::byte{1};
     AppliedEntry changed = entry;
     changed.leaf = other;
@@ -193,13 +194,12 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
   }
 
   void open(LedgerNode& own, ReplicaOptions options) {
-    auto engine =
-        ResidentReplicas::open({.engine = std::move(options),
-                                .locks_max = 1 << 10,
-                                .nodes_take_records = [this] { return all_have_; },
-                                .nodes_keep_ledgers = [this] { return all_have_; }},
-                               *own.publication,
-                               *own.metrics);
+    auto engine = ResidentReplicas::open({.engine = std::move(options),
+                                          .locks_max = 1 << 10,
+                                          .nodes_take_records = [this] { return all_have_; },
+                                          .nodes_keep_ledgers = [this] { return all_have_; }},
+                                         *own.publication,
+                                         *own.metrics);
     ASSERT_TRUE(engine.ok()) << engine.status().to_string();
     own.engine = std::move(engine).value();
     own.history->recovered();
@@ -265,9 +265,8 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
                 << view.forgotten_count << ", voting " << view.voting_count << ", unled "
                 << view.unled_count << ", checkpoints " << view.checkpoint_count << ", repairs "
                 << status.repair.size() << ", alarms " << status.alarms.size() << ", ordered "
-                << status.publication.ordered_size << ", signed "
-                << status.publication.signed_size << " " << status.publication.refusal.to_string()
-                << "\n";
+                << status.publication.ordered_size << ", signed " << status.publication.signed_size
+                << " " << status.publication.refusal.to_string() << "\n";
     }
   }
 
@@ -395,9 +394,10 @@ TEST_P(ResidentPublication, ANodeWithAnotherLeafIsNamedRepairedAndSignsAgain) {
   while (wrong == leader_of(ShardId{0}) || wrong == leader_of(shard)) {
     ++wrong;
   }
-  const std::uint64_t index = newest_;  // Of the next leaf, counted from 0.
-  node(wrong).flipped->flips = {shard, LogIndex{index + 1}};
+  node(wrong).flipped->flips = shard;
   decide("a");
+  ASSERT_TRUE(run_until([&] { return !node(wrong).flipped->flips; }));
+  const std::uint64_t index = node(wrong).flipped->flipped.value - 1;  // Counted from 0.
   decide("a");
   ASSERT_TRUE(run_until([&] { return node(wrong).openings == 2; }));
   const std::string place =

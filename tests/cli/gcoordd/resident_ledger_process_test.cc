@@ -85,8 +85,8 @@ class ResidentLedgerTest : public ResidentProcessTest {
   }
 
   json decoded(const Place& place, std::uint32_t node = 1) {
-    const Finished got = ledger(
-        {"get", "--shard", std::to_string(place.shard), std::to_string(place.index)}, node);
+    const Finished got =
+        ledger({"get", "--shard", std::to_string(place.shard), std::to_string(place.index)}, node);
     EXPECT_EQ(got.code, 0) << got.out << got.err;
     return got.json()["entries"][0]["decoded"];
   }

@@ -152,11 +152,9 @@ void ResidentRequests::enqueue_entries(const Asked& asked,
 
 void ResidentRequests::command(ShardId shard,
                                const locks::LockCommand& command,
-                               std::uint64_t cookie,
-                               const EntryStamp& stamp) {
-  ProposedCommand proposed{std::span<const std::byte>{}, &command};
-  proposed.stamp = stamp;
-  enqueue({AskedKind::Command, shard, need_of(command).weight, cookie}, proposed);
+                               std::uint64_t cookie) {
+  enqueue({AskedKind::Command, shard, need_of(command).weight, cookie},
+          {std::span<const std::byte>{}, &command});
 }
 
 bool ResidentRequests::take_command(ShardId shard,

@@ -51,10 +51,7 @@ class ResidentRequests {
   bool may_take(ShardId shard, const locks::LockCommand& command) const;
 
   // Queues a command of the node's own. The caller has asked may_take().
-  void command(ShardId shard,
-               const locks::LockCommand& command,
-               std::uint64_t cookie,
-               const EntryStamp& stamp = {});
+  void command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
 
   // Whether a record of so many bytes fits now, as may_take(); and queues it.
   bool may_take_record(ShardId shard, std::size_t bytes) const;

@@ -203,16 +203,12 @@ void ResidentReplicas::tell_gap(std::uint64_t now_us) {
   }
 }
 
-// A log that shows stamps was written while all nodes could read them.
-void ResidentReplicas::begin_stamping_when_all_can() {
-  if (!requests_->stamps() &&
-      (rows_->has_stamps() || (options_.nodes_keep_ledgers && options_.nodes_keep_ledgers()))) {
+Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
+  // A log that shows stamps was written while all nodes could read them.
+  if (!requests_->stamps() && (rows_->counts().stamped != 0 ||
+                               (options_.nodes_keep_ledgers && options_.nodes_keep_ledgers()))) {
     requests_->begin_stamping();
   }
-}
-
-Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
-  begin_stamping_when_all_can();
   states_->refresh(now_us / 1000);
   links_->say_ready_when_due(now_us / 1000);
   GCOORD_TRY(std::size_t done, links_->join());

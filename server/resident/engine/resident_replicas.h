@@ -180,7 +180,6 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   }
 
   void tell_gap(std::uint64_t now_us);
-  void begin_stamping_when_all_can();
   Result<std::size_t> meet(std::uint64_t now_ms);
   ResidentMeeting meeting(std::uint64_t now_ms);
   Status while_quiesced(const std::function<Status()>& work);

@@ -12,6 +12,11 @@
 namespace gcoord::server {
 namespace {
 
+void mark_once(bool& mark, std::uint64_t& count) {
+  count += mark ? 0 : 1;
+  mark = true;
+}
+
 // Whether a term that was led here is over.
 bool ends(const LeaderWord& before, const LeaderWord& now) {
   return before.leads() && (!now.leads() || before.term != now.term);
@@ -272,8 +277,9 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
                                     const locks::LockEntry& entry,
                                     const Said& said) {
   Row& row = rows_[shard.value];
-  row.has_stamps = row.has_stamps || is_stamped(entry);
-  has_stamps_ = has_stamps_ || row.has_stamps;
+  if (is_stamped(entry)) {
+    mark_once(row.has_stamps, counts_.stamped);
+  }
   if (said.meaning.kind == ReassembledKind::Record) {
     row.has_records = has_records_ = true;
   }
@@ -406,7 +412,7 @@ Result<bool> ResidentRows::install(const HostState& state) {
   GCOORD_TRY_STATUS(service_.install(shard, state.bytes));
   rows_[shard.value].applied = state.index;
   if (state.has_stamps) {
-    rows_[shard.value].has_stamps = has_stamps_ = true;
+    mark_once(rows_[shard.value].has_stamps, counts_.stamped);
   }
   use_.measure(requests_.lane_of(shard), shard);
   note_use(shard, {});
@@ -440,16 +446,14 @@ StoredHead head_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::uint32_t ResidentRows::marks_of(const Row& row) {
-  return (row.has_records ? kHasRecords : 0) | (row.has_stamps ? kHasStamps : 0);
-}
-
 void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
   const CommandReassembler::Pieces pieces = this->pieces(shard);
-  const StoredHead head{.index = rows_[shard.value].applied.value,
-                        .pieces_next = pieces.next.value,
-                        .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
-                        .marks = marks_of(rows_[shard.value])};
+  const Row& row = rows_[shard.value];
+  const StoredHead head{
+      .index = row.applied.value,
+      .pieces_next = pieces.next.value,
+      .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
+      .marks = (row.has_records ? kHasRecords : 0) | (row.has_stamps ? kHasStamps : 0)};
   const auto add = [&bytes](std::span<const std::byte> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
   };
@@ -488,9 +492,10 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
       bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
   row.applied = LogIndex{head.index};
   row.has_records = (head.marks & kHasRecords) != 0;
-  row.has_stamps = (head.marks & kHasStamps) != 0;
+  if ((head.marks & kHasStamps) != 0) {
+    mark_once(row.has_stamps, counts_.stamped);
+  }
   has_records_ = has_records_ || row.has_records;
-  has_stamps_ = has_stamps_ || row.has_stamps;
   commands_.put(shard, pieces);
   return service_.install(shard, bytes.subspan(piece_bytes));
 }

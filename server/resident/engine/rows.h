@@ -38,6 +38,7 @@ struct ResidentRowCounts {
   std::uint64_t entries = 0;   // Told.
   std::uint64_t compared = 0;  // Commands after which both sides had the same state.
   std::uint64_t absent = 0;    // Rows that the host applies alone.
+  std::uint64_t stamped = 0;   // Shards of which has_stamps() is known.
   // Requests that the device found unsound, by IngressFault.
   std::array<std::uint64_t, kIngressFaults> unsound{};
 };
@@ -133,10 +134,8 @@ class ResidentRows {
   // A decided entry that storage held. Skipped if the state has it already.
   void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
 
-  // Whether entries that say who asked and when (entry_stamp.h) are known to stand in a log here,
-  // and in this shard's up to what was applied.
-  bool has_stamps() const { return has_stamps_; }
-
+  // Whether an entry that says who asked and when (entry_stamp.h) stands in the shard's log up to
+  // what was applied.
   bool has_stamps(ShardId shard) const { return rows_[shard.value].has_stamps; }
 
   // Pieces of a name whose command is still to come.
@@ -185,8 +184,6 @@ class ResidentRows {
     const CopyEvent* event = nullptr;  // A follower has had it.
   };
 
-  static std::uint32_t marks_of(const Row& row);
-
   void note_room(std::uint32_t lane, const HostEventSlot& told);
   void take_snapshot(const TurnReply& told);
   void take_refusal(const TurnReply& told);
@@ -218,7 +215,6 @@ class ResidentRows {
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ResidentRowCounts counts_;
   bool has_records_ = false;
-  bool has_stamps_ = false;
   std::vector<std::byte> encoded_;  // What read() says last; kept warm.
   AppliedOutcome outcome_;
 };

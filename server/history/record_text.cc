@@ -389,6 +389,9 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       return add_note(facts, body);
     case RecordKind::Limits:
       return add_limits(facts, body);
+    case RecordKind::Part:
+      facts.front().second = "part";
+      return body.empty();
   }
   return false;
 }

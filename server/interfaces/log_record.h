@@ -9,7 +9,9 @@
 // release is 54 bytes, whose leaf is one SHA-256 compression. Entries that an engine makes by
 // itself (no-ops, configurations) have none in the log; their leaf has one of their kind, of the
 // system, without a time (leaf_of). Entries of the turn on a device are 64 bytes of their own form
-// (locks/commands/entry.h) and carry none (docs/adr/0030). Plain functions; thread-safe.
+// (locks/commands/entry.h); with Feature::DeviceLedger their hosts make the same records of them
+// (entry_stamp.h, docs/adr/0159), before it they had no header and their leaves are those 64 bytes.
+// Plain functions; thread-safe.
 #pragma once
 
 #include "protocol/reply_sink.h"
@@ -34,12 +36,16 @@ enum class RecordKind : std::uint8_t {
   Access = 7,         // Behind it: security/roles/command.h. Feature::Roles.
   SessionNote = 8,    // Behind it: security/audit/note.h. Feature::Audit.
   Limits = 9,         // Behind it: security/limits/command.h. Feature::Limits.
+  // A leaf alone, never an entry: of an entry of a device that says nothing by itself, a piece of
+  // what stands behind it or a barrier. Nothing behind it. Feature::DeviceLedger.
+  Part = 10,
 };
 
 // Whether records of the kind change no locks: what a log on a device keeps as records
-// (locks/commands/entry_record.h). Kinds of newer releases are such, too.
+// (locks/commands/entry_record.h). Kinds of newer releases are such, too; those of the publication
+// are with Feature::DeviceLedger.
 constexpr bool is_system_kind(RecordKind kind) {
-  return kind >= RecordKind::View;
+  return kind == RecordKind::Publication || (kind >= RecordKind::View && kind != RecordKind::Part);
 }
 
 struct RecordHeader {

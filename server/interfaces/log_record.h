@@ -2,7 +2,8 @@
 //
 // A proposing leader's host writes eight bytes in front of a command:
 //
-//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian; 0: not known)
+//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian, at least
+//   kRecordTimeLeastMs; 0 where a kind says none)
 //
 // They are part of the entry's payload, so of its Merkle leaf: an audit reads from them who did
 // what when, and nothing else reads origin or time: no decision depends on a clock. With them a
@@ -16,6 +17,7 @@
 
 #include "protocol/reply_sink.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,12 +58,23 @@ struct RecordHeader {
 
 inline constexpr std::size_t kRecordHeaderBytes = 8;
 
+// What a clock says that stands in the first minute of 1970, so that no record of 64 bytes reads as
+// an entry of a device, whose bytes 4 to 7 are zero (is_device_entry).
+inline constexpr std::uint64_t kRecordTimeLeastMs = 0x1'0000;
+
+// Whether records of the kind say when they were made.
+constexpr bool says_when(RecordKind kind) {
+  return kind != RecordKind::Noop && kind != RecordKind::Configuration && kind != RecordKind::Part;
+}
+
 inline std::array<std::byte, kRecordHeaderBytes> encode_record_header(const RecordHeader& header) {
   std::array<std::byte, kRecordHeaderBytes> bytes{};
   bytes[0] = static_cast<std::byte>(header.kind);
   bytes[1] = static_cast<std::byte>(header.origin);
+  const std::uint64_t time_ms =
+      says_when(header.kind) ? std::max(header.time_ms, kRecordTimeLeastMs) : header.time_ms;
   for (std::size_t k = 0; k < 6; ++k) {
-    bytes[2 + k] = static_cast<std::byte>(header.time_ms >> (8 * k) & 0xffu);
+    bytes[2 + k] = static_cast<std::byte>(time_ms >> (8 * k) & 0xffu);
   }
   return bytes;
 }

@@ -286,12 +286,6 @@ TEST_P(ResidentLedger, OfLongNamesThePartsAloneAreMore) {
   EXPECT_EQ(record_facts(part).front().second, "part");
 }
 
-TEST_P(ResidentLedger, ABarrierIsAPart) {
-  begin_stamping();
-  leader().barrier(shard(), 900);
-  hosts_.turns(600);
-  EXPECT_EQ(leaves().back(), header_alone(RecordKind::Part));
-}
 
 // Whoever reads tiles of shard 0 must not find a password's verifier in pieces.
 TEST_P(ResidentLedger, ARecordOfAServiceIsItsOwnLeafAndItsPiecesSayNothing) {
@@ -373,7 +367,7 @@ TEST(AppliedEntryBuilder, AConfigurationIsARecordOnceTheLogHasHadAStamp) {
     numbers.weight[slot] = 1;
   }
   const locks::LockEntry entry = LockTurnService::configuration_entry(numbers);
-  ASSERT_TRUE(configuration_said(entry).has_value());
+  ASSERT_TRUE(configuration_said(entry, kTurnNodes).has_value());
   const AppliedEntry before = builder.of(entry, {}, false);
   EXPECT_TRUE(is_device_entry(before.leaf));
   const AppliedEntry after = builder.of(entry, {}, true);

@@ -37,8 +37,8 @@ struct EntryMeaning {
 bool is_stamped(const locks::LockEntry& entry);
 
 // What an entry says of who votes, with numbers. None: it is no configuration, or one that the
-// device of a cluster of so many voters does not believe; such an entry is a command to storage, and
-// comes back as it lay there.
+// device of a cluster of so many voters does not believe; such an entry is a command to storage,
+// and comes back as it lay there.
 std::optional<consensus::Configuration> configuration_said(const locks::LockEntry& entry,
                                                            std::uint32_t voters);
 

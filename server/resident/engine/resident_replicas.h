@@ -112,7 +112,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
             .ends_max = locks::kEntryEndsMax,
             .on_device = true,
             .timed_leases = false,
-            .takes_records = rows_->has_records() ||
+            .takes_records = rows_->counts().recorded != 0 ||
                              (options_.nodes_take_records && options_.nodes_take_records()),
             .publishes = requests_->stamps(),
             .keeps_bytes = false};

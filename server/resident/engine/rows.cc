@@ -311,7 +311,7 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
     mark_once(row.has_stamps, counts_.stamped);
   }
   if (said.meaning.kind == ReassembledKind::Record) {
-    row.has_records = has_records_ = true;
+    mark_once(row.has_records, counts_.recorded);
   }
   AppliedEntry applied = entry_builder_.of(entry, said.meaning, row.has_stamps);
   applied.shard = shard;
@@ -522,11 +522,12 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
   std::copy_n(
       bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
   row.applied = LogIndex{head.index};
-  row.has_records = (head.marks & kHasRecords) != 0;
+  if ((head.marks & kHasRecords) != 0) {
+    mark_once(row.has_records, counts_.recorded);
+  }
   if ((head.marks & kHasStamps) != 0) {
     mark_once(row.has_stamps, counts_.stamped);
   }
-  has_records_ = has_records_ || row.has_records;
   commands_.put(shard, pieces);
   return service_.install(shard, bytes.subspan(piece_bytes));
 }

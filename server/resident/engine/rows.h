@@ -42,7 +42,9 @@ struct ResidentRowCounts {
   // Answers to reads, by what proved them; several reads may share one.
   std::uint64_t leased_reads = 0;
   std::uint64_t round_reads = 0;
-  std::uint64_t stamped = 0;   // Shards of which has_stamps() is known.
+  // Shards in whose logs records (locks/commands/entry_record.h) are known to stand, and stamps.
+  std::uint64_t recorded = 0;
+  std::uint64_t stamped = 0;
   // Requests that the device found unsound, by IngressFault.
   std::array<std::uint64_t, kIngressFaults> unsound{};
 };
@@ -145,9 +147,6 @@ class ResidentRows {
   // Pieces of a name whose command is still to come.
   CommandReassembler::Pieces pieces(ShardId shard) const;
 
-  // Whether records (locks/commands/entry_record.h) are known to stand in a log here.
-  bool has_records() const { return has_records_; }
-
   // The device starts without the shard's state: this host applies alone.
   void set_absent(ShardId shard);
 
@@ -169,8 +168,8 @@ class ResidentRows {
     std::uint32_t own_term = 0;  // and which term that was (low_term).
     bool absent = false;
     bool waits = false;        // It is in waiting_.
-    bool has_records = false;  // As has_records(), of this shard,
-    bool has_stamps = false;   // and has_stamps().
+    bool has_records = false;  // They are known to stand in its log (ResidentRowCounts::recorded).
+    bool has_stamps = false;   // As has_stamps().
   };
 
   struct Waiting {
@@ -221,7 +220,6 @@ class ResidentRows {
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ProvedReads proved_;
   ResidentRowCounts counts_;
-  bool has_records_ = false;
   std::vector<std::byte> encoded_;  // What read() says last; kept warm.
   AppliedOutcome outcome_;
 };

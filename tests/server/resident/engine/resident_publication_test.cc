@@ -19,6 +19,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -195,12 +196,14 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
   }
 
   void open(LedgerNode& own, ReplicaOptions options) {
-    auto engine = ResidentReplicas::open({.engine = std::move(options),
-                                          .locks_max = 1 << 10,
-                                          .nodes_take_records = [this] { return all_have_; },
-                                          .nodes_keep_ledgers = [this] { return all_have_; }},
-                                         *own.publication,
-                                         *own.metrics);
+    const std::uint32_t id = options.node.value;
+    auto engine = ResidentReplicas::open(
+        {.engine = std::move(options),
+         .locks_max = 1 << 10,
+         .nodes_take_records = [this] { return all_have_; },
+         .nodes_keep_ledgers = [this, id] { return all_have_ && !unaware_.contains(id); }},
+        *own.publication,
+        *own.metrics);
     ASSERT_TRUE(engine.ok()) << engine.status().to_string();
     own.engine = std::move(engine).value();
     own.history->recovered();
@@ -345,6 +348,15 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
     return std::stoull(note.substr(note.find('\n') + 1));
   }
 
+  std::shared_ptr<const ledger::TreeReader> tree(std::uint32_t id, ShardId shard) {
+    return node(id).history->worker().history()->reader(shard);
+  }
+
+  std::vector<std::vector<std::byte>> leaves(std::uint32_t id, ShardId shard) {
+    const auto reader = tree(id, shard);
+    return reader->entries(0, reader->size()).value();
+  }
+
   std::uint64_t tree_size(std::uint32_t id, ShardId shard) {
     return node(id).history->worker().history()->size(shard);
   }
@@ -353,6 +365,7 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
   netcore::LoopbackFabric fabric_;
   std::uint64_t now_us_ = boot_time_us();
   bool all_have_ = true;
+  std::set<std::uint32_t> unaware_;  // Have not heard of it yet.
   std::uint64_t newest_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t cookie_ = 0;
@@ -443,6 +456,63 @@ TEST_P(ResidentPublication, NothingIsPublishedBeforeAllNodesCan) {
   EXPECT_TRUE(is_device_entry(leaves.front()));
   EXPECT_FALSE(is_device_entry(leaves.back()));
   EXPECT_EQ(record_facts(leaves.back())[1].second, "loopback");
+}
+
+// What a release without stamps left: its leaves are below the first entry with one, for ever.
+TEST_P(ResidentPublication, ADirectoryOfBeforeKeepsItsLeavesAndGoesOnWithRecords) {
+  if (!durable()) {
+    GTEST_SKIP() << "nothing outlives a stop of all nodes there";
+  }
+  all_have_ = false;
+  start_all();
+  const ShardId shard = shard_of(hash_name("a"), kShards);
+  decide("a");
+  decide("a");
+  ASSERT_TRUE(run_until([&] { return tree_size(1, shard) == newest_; }));
+  const auto old = leaves(1, shard);
+  EXPECT_TRUE(is_device_entry(old.back()));
+  for (std::uint32_t id = 1; id <= kTurnNodes; ++id) {
+    stop(id);
+  }
+  all_have_ = true;
+  start_all();
+  decide("a");
+  ASSERT_TRUE(run_until([this] { return published("a") && all_sign(); }));
+  for (std::uint32_t id = 1; id <= kTurnNodes; ++id) {
+    const auto grown = leaves(id, shard);
+    ASSERT_GT(grown.size(), old.size());
+    EXPECT_TRUE(std::equal(old.begin(), old.end(), grown.begin())) << id;
+    EXPECT_TRUE(std::none_of(
+        grown.begin() + static_cast<std::ptrdiff_t>(old.size()), grown.end(), is_device_entry));
+    EXPECT_TRUE(node(id).ledger->status().alarms.empty());
+  }
+}
+
+// Who hears of it first stamps what it proposes; the others make the same leaves of it.
+TEST_P(ResidentPublication, WhileNodesHearOfItOneAfterTheOtherTheirTreesAgree) {
+  unaware_ = {1, 2, 3};
+  start_all();
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  for (std::uint32_t heard = 0; heard <= kTurnNodes; ++heard) {
+    unaware_.erase(heard);
+    for (const std::string& name : names) {
+      decide(name);
+    }
+  }
+  ASSERT_TRUE(run_until([&] {
+    return all_sign() && std::ranges::all_of(names, [this](const std::string& name) {
+             const ShardId shard = shard_of(hash_name(name), kShards);
+             return tree_size(1, shard) == tree_size(2, shard) &&
+                    tree_size(1, shard) == tree_size(3, shard);
+           });
+  }));
+  for (const std::string& name : names) {
+    const ShardId shard = shard_of(hash_name(name), kShards);
+    EXPECT_EQ(leaves(2, shard), leaves(1, shard)) << name;
+    EXPECT_EQ(leaves(3, shard), leaves(1, shard)) << name;
+    EXPECT_TRUE(std::ranges::any_of(leaves(1, shard), is_device_entry)) << name;
+    EXPECT_FALSE(is_device_entry(leaves(1, shard).back())) << name;
+  }
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ struct HostThreads {
 // The host's halves of the three nodes of a world, whose own copies are not used.
 struct Hosts {
   struct Host {
-    Host(std::uint32_t part_shards, bool keeps_history) : service(part_shards) {
+    Host(std::uint32_t part_shards, bool keeps_history = false) : service(part_shards) {
       if (keeps_history) {
         NodeHistoryOptions options;
         options.shard_count = kShards;

@@ -442,7 +442,7 @@ RecordFacts host_facts(std::span<const std::byte> entry) {
     return unknown(entry);
   }
   RecordFacts facts = {{"kind", ""}, {"origin", name_of(header->origin)}};
-  if (header->time_ms != 0) {
+  if (header->time_ms > kRecordTimeLeastMs) {
     facts.emplace_back("time", time_text(header->time_ms));
   }
   return add_body(facts, header->kind, record_body(entry)) ? facts : unknown(entry);

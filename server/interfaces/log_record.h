@@ -2,8 +2,8 @@
 //
 // A proposing leader's host writes eight bytes in front of a command:
 //
-//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian, at least
-//   kRecordTimeLeastMs; 0 where a kind says none)
+//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian;
+//   kRecordTimeLeastMs: not known; 0 of kinds that say none)
 //
 // They are part of the entry's payload, so of its Merkle leaf: an audit reads from them who did
 // what when, and nothing else reads origin or time: no decision depends on a clock. With them a
@@ -58,8 +58,8 @@ struct RecordHeader {
 
 inline constexpr std::size_t kRecordHeaderBytes = 8;
 
-// What a clock says that stands in the first minute of 1970, so that no record of 64 bytes reads as
-// an entry of a device, whose bytes 4 to 7 are zero (is_device_entry).
+// No time, as of a clock that stands in the first minute of 1970. It is not 0, so that no record of
+// 64 bytes reads as an entry of a device, whose bytes 4 to 7 are zero (is_device_entry).
 inline constexpr std::uint64_t kRecordTimeLeastMs = 0x1'0000;
 
 // Whether records of the kind say when they were made.

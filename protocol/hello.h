@@ -68,7 +68,7 @@ enum class Feature : std::uint64_t {
   VoteSignatures = 549755813888,
   // Between nodes whose turn is resident: entries of a device say who asked for them and when, and
   // their leaves are the records of a turn on the host (server/interfaces/entry_stamp.h); the
-  // cluster log is published.
+  // cluster log is published; breaks say that their author is proven.
   DeviceLedger = 2199023255552,
   Audit = 1073741824,   // SessionDescribe, HolderDescribe; between nodes: entries that say who.
   Limits = 2147483648,  // LimitsGet, LimitsChange; between nodes: entries of limits and denials.

@@ -49,7 +49,8 @@ struct Abilities {
   // known to have Feature::SystemRecords, and for ever once it has had some, since no node of a
   // release without them can come back then.
   bool takes_records = true;
-  // It takes entries of the publication now (RecordKind::Publication). One on a device does while
+  // It takes entries of the publication (RecordKind::Publication), and breaks by authors that are
+  // proven (locks::kBreakProven), now. One on a device does while
   // all nodes are known to have Feature::DeviceLedger, and for ever once its log shows that they
   // had it.
   bool publishes = true;

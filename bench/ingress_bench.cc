@@ -84,7 +84,7 @@ class Lanes final : public LeadingLog {
       }
     }
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      while (const auto asked = requests_->take_first(ShardId{shard}, requests_->tag_last())) {
+      while (const auto asked = requests_->take_first(ShardId{shard}, requests_->order_last())) {
         service.on_proposal_failed(
             asked->cookie, {StatusCode::ResourceExhausted, "the benchmark ends it"}, NodeId{});
       }

@@ -17,11 +17,6 @@ namespace {
 constexpr std::uint64_t kProposeAgainMs = 2000;
 // A leader that has too much to decide is left alone for so long.
 constexpr std::uint64_t kProposeLaterMs = 50;
-// Entries that may be undecided at once: all of the largest round, 65,536 heads in three megabytes
-// of shard 0's log, three eighths of what a shard may have undecided, so that clients' entries
-// there find room. A million heads are 24,000 entries, and each flight of them waits for a turn and
-// a sync.
-constexpr std::size_t kEntriesUnderWay = 1536;
 
 }  // namespace
 
@@ -34,11 +29,12 @@ void RoundProposal::clear() {
 // The roots between the entries that the round is cut into: which tell its entries from others.
 Status RoundProposal::plan(const PublicationRound& round) {
   const std::vector<ledger::ShardHead>& heads = round.heads();
+  const std::size_t most = base_.options.entry_heads_max;
   GCOORD_TRY(auto frontier, ledger::frontier_at(base_.log(), round.options().old_size));
   roots_.push_back(ledger::root_of(frontier));
   for (std::size_t k = 0; k < heads.size(); ++k) {
     ledger::append_leaf(frontier, ledger::hash_leaf(ledger::encode_head(heads[k])));
-    if ((k + 1) % kHeadsPerEntryMax == 0 || k + 1 == heads.size()) {
+    if ((k + 1) % most == 0 || k + 1 == heads.size()) {
       roots_.push_back(ledger::root_of(frontier));
     }
   }
@@ -48,13 +44,14 @@ Status RoundProposal::plan(const PublicationRound& round) {
 // Whether what is ordered is a part of this round, and something of it is left.
 bool RoundProposal::follow(const PublicationRound& round) {
   const std::uint64_t base = round.options().old_size;
+  const std::size_t most = base_.options.entry_heads_max;
   if (roots_.empty()) {
     return base_.state.size() == base;
   }
   const std::uint64_t heads = base_.state.size() - std::min(base_.state.size(), base);
-  const std::uint64_t done = (heads + kHeadsPerEntryMax - 1) / kHeadsPerEntryMax;
-  const bool ours = base_.state.size() >= base && done + 1 < roots_.size() &&
-                    heads % kHeadsPerEntryMax == 0 && base_.state.root() == roots_[done];
+  const std::uint64_t done = (heads + most - 1) / most;
+  const bool ours = base_.state.size() >= base && done + 1 < roots_.size() && heads % most == 0 &&
+                    base_.state.root() == roots_[done];
   if (ours && done != ordered_) {
     ordered_ = done;
     proposed_ = std::max(proposed_, ordered_);
@@ -73,10 +70,11 @@ void RoundProposal::propose(const PublicationRound& round) {
     return;
   }
   const std::vector<ledger::ShardHead>& heads = round.heads();
-  const std::size_t end = std::min(roots_.size() - 1, ordered_ + kEntriesUnderWay);
+  const std::size_t most = base_.options.entry_heads_max;
+  const std::size_t end = std::min(roots_.size() - 1, ordered_ + base_.options.entries_under_way);
   for (; proposed_ < end; ++proposed_) {
-    const std::size_t first = proposed_ * kHeadsPerEntryMax;
-    const std::size_t last = std::min(first + kHeadsPerEntryMax, heads.size());
+    const std::size_t first = proposed_ * most;
+    const std::size_t last = std::min(first + most, heads.size());
     RoundEntry entry{.round = base_.state.round() + 1 + (proposed_ - ordered_),
                      .old_size = round.options().old_size + first,
                      .root = roots_[proposed_ + 1],

@@ -81,7 +81,8 @@ inline constexpr std::uint8_t kReleaseByToken = 1;
 // once, since no token is granted twice.
 inline constexpr std::uint8_t kBreakAll = 1;
 // The author of a BreakLock is a principal that the node has proven, and not the client's word.
-// Only where all nodes have protocol::Feature::Audit: earlier releases know no such flag.
+// Only where all nodes have protocol::Feature::Audit, and in the log of a device DeviceLedger:
+// earlier releases know no such flag.
 inline constexpr std::uint8_t kBreakProven = 2;
 
 // Bytes of who breaks a hold: a principal, "ann@build-7". The reason is as long as a note may be.

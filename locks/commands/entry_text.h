@@ -99,9 +99,10 @@ GCOORD_HD constexpr std::uint64_t text_mark(const LockCommand& command, std::uin
 
 GCOORD_HD constexpr bool is_break_command(const LockCommand& command) {
   const std::uint32_t who_bytes = command.serial;
-  return (command.flags & ~kBreakAll) == 0 && command.token.value != 0 && command.name_bytes > 0 &&
-         command.name_bytes <= kNameBytesMax && who_bytes > 0 && who_bytes <= kBreakWhoBytesMax &&
-         who_bytes < command.note_bytes && command.note_bytes - who_bytes <= kNoteBytesMax;
+  return (command.flags & ~(kBreakAll | kBreakProven)) == 0 && command.token.value != 0 &&
+         command.name_bytes > 0 && command.name_bytes <= kNameBytesMax && who_bytes > 0 &&
+         who_bytes <= kBreakWhoBytesMax && who_bytes < command.note_bytes &&
+         command.note_bytes - who_bytes <= kNoteBytesMax;
 }
 
 // An acquire that asks for more: the plain ask without a note is a plain acquire's.

@@ -2,9 +2,11 @@
 
 #include "ledger/trees/cpu.h"
 #include "ledger/trees/cuda.h"
+#include "server/history/record_text.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace gcoord::server {
@@ -17,7 +19,12 @@ Result<std::unique_ptr<ledger::MerkleDevice>> open_device(const DeviceChoice& ch
   return ledger::make_cpu_merkle_device();
 }
 
+// Leaves of a device's entries from before Feature::DeviceLedger do not say when they were made: a
+// bound by age lets none of them go, as before.
 std::uint64_t entry_ms(std::span<const std::byte> leaf) {
+  if (is_device_entry(leaf)) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
   const auto header = decode_record_header(leaf);
   return header ? header->time_ms : 0;
 }
@@ -39,9 +46,7 @@ Status NodeHistory::open(std::unique_ptr<ledger::HistoryStore> store) {
                                       .keep = options_.keep,
                                       .wall_ms = options_.wall_ms,
                                       .metrics = options_.metrics};
-  if (options_.entries_say_when) {
-    worker.clues.entry_ms = entry_ms;
-  }
+  worker.clues.entry_ms = entry_ms;
   // In memory mode recovery needs what lies behind a checkpoint; in durable mode saves do, and what
   // goes to another node while history is ahead: the tree at a checkpoint's size.
   worker.clues.floor = [this](ShardId shard) {

@@ -27,8 +27,7 @@ namespace gcoord::server {
 
 struct NodeHistoryOptions {
   std::uint32_t shard_count = 1;
-  bool durable = true;           // False in memory mode: decisions may be lost with the cluster.
-  bool entries_say_when = true;  // False for the log of a device (log_record.h).
+  bool durable = true;  // False in memory mode: decisions may be lost with the cluster.
   // Where trees lie: on a GPU that was asked for by name, else on the CPU.
   DeviceChoice device;
   ledger::KeepPolicy keep;

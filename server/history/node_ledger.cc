@@ -109,7 +109,8 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .key_seed = draw_seed(),
                                     .wake = std::move(wake),
                                     .keep = options_.keep,
-                                    .room = options_.room},
+                                    .room = options_.room,
+                                    .on_device = options_.on_device},
                                    metrics_));
   if (members_) {
     publication_->set_members(*members_);
@@ -218,9 +219,12 @@ Status NodeLedger::sweep(ReplicatedLog& engine) {
   return end_repair(engine.view());
 }
 
-// The replicas remember again, and what the log of record holds of before is covered.
+// The replicas remember again, and what the log of record holds of before is covered. A resident
+// node in memory mode has no log of record.
 Status NodeLedger::end_repair(const NodeView& view) {
-  if (view.forgotten_count != 0 || view.checkpoint_count == 0) {
+  const bool has_record =
+      view.turn != NodeTurn::Resident || view.durability == consensus::Durability::Durable;
+  if (view.forgotten_count != 0 || (has_record && view.checkpoint_count == 0)) {
     return Status{};
   }
   GCOORD_TRY_STATUS(ledger::remove_repair_file(*disk_));

@@ -38,7 +38,8 @@ struct NodeLedgerOptions {
   std::string data_directory;
   ledger::KeepPolicy keep;  // Of the cluster log.
   ledger::DiskRoom* room =
-      nullptr;  // Of the directory, if there is a reserve; outlives the ledger.
+      nullptr;             // Of the directory, if there is a reserve; outlives the ledger.
+  bool on_device = false;  // As PublicationNodeOptions.
   // Why nothing is published, and nothing done; nullptr: it is. Lives for ever.
   const char* silent_for = nullptr;
 };
@@ -46,11 +47,7 @@ struct NodeLedgerOptions {
 // The clock of what NodeLedgerStatus says: milliseconds that only grow, above 0. Thread-safe.
 std::uint64_t ledger_now_ms();
 
-// Why a node with --turn resident publishes nothing (docs/adr/0043), for operators.
-inline constexpr const char* kResidentPublishesNothing =
-    "--turn resident: its log has neither publication entries nor times";
-
-// The same of a witness (docs/adr/0117).
+// Why a witness publishes nothing (docs/adr/0117), for operators.
 inline constexpr const char* kWitnessPublishesNothing =
     "this node is a witness: it has no histories of its shards";
 

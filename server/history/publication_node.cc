@@ -17,6 +17,10 @@ namespace {
 // More than a round's leaves and the small files beside them take.
 constexpr std::uint64_t kWriteBytes = std::uint64_t{1} << 20;
 
+// A leader on a device has at most 64 entries undecided in a shard. An entry of so many heads takes
+// 25 of them, and clients of shard 0 have the others.
+constexpr std::size_t kHeadsPerDeviceEntry = 20;
+
 // Before the cluster log is locked: its readers do not wait as well.
 Status await_space(ledger::DiskRoom* room) {
   return room == nullptr ? Status{} : room->await(kWriteBytes);
@@ -67,6 +71,10 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
                              .key = notary_->public_key(),
                              .signed_size = signer_->last().size,
                              .keep = options_.keep};
+  if (options_.on_device) {
+    options.entry_heads_max = kHeadsPerDeviceEntry;
+    options.entries_under_way = 1;
+  }
   PublicationPort& port = *this;
   publication_ = std::make_unique<Publication>(std::move(options), port, metrics);
   GCOORD_TRY_STATUS(publication_->start());
@@ -159,11 +167,16 @@ Result<PublicationNews> PublicationNode::exchange(ReplicatedLog& engine, std::ui
   if (!output.failure.ok()) {
     return output.failure;
   }
-  for (const PublicationOutput::Message& message : output.messages) {
-    engine.send_peer_message(message.to, message.bytes);
-  }
-  for (const std::vector<std::byte>& proposal : output.proposals) {
-    engine.propose(kPublicationShard, publication_record(proposal, unix_ms), kPublicationCookie);
+  const bool says = !output.messages.empty() || !output.proposals.empty();
+  if (says && engine.abilities().publishes) {
+    for (const PublicationOutput::Message& message : output.messages) {
+      engine.send_peer_message(message.to, message.bytes);
+    }
+    for (const std::vector<std::byte>& proposal : output.proposals) {
+      engine.propose(kPublicationShard, publication_record(proposal, unix_ms), kPublicationCookie);
+    }
+  } else if (!output.proposals.empty()) {
+    on_publication_lost();  // Not before all nodes can read it. Messages are sent again, too.
   }
   return PublicationNews{
       std::move(output.alarms), std::move(output.quarantine), std::move(output.refusal)};

@@ -51,6 +51,8 @@ struct PublicationNodeOptions {
   std::function<void()> wake;
   ledger::KeepPolicy keep;           // Of the cluster log.
   ledger::DiskRoom* room = nullptr;  // Of the directory, if there is a reserve; outlives the node.
+  // The log of shard 0 lies on a device, which has little room for what is undecided.
+  bool on_device = false;
 };
 
 // What the loop is to know or do.

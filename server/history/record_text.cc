@@ -389,6 +389,9 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       return add_note(facts, body);
     case RecordKind::Limits:
       return add_limits(facts, body);
+    case RecordKind::Part:
+      facts.front().second = "part";
+      return body.empty();
   }
   return false;
 }
@@ -439,7 +442,7 @@ RecordFacts host_facts(std::span<const std::byte> entry) {
     return unknown(entry);
   }
   RecordFacts facts = {{"kind", ""}, {"origin", name_of(header->origin)}};
-  if (header->time_ms != 0) {
+  if (header->time_ms > kRecordTimeLeastMs) {
     facts.emplace_back("time", time_text(header->time_ms));
   }
   return add_body(facts, header->kind, record_body(entry)) ? facts : unknown(entry);
@@ -470,12 +473,17 @@ RecordFacts hidden_facts(const ledger::HiddenEntry& hidden) {
 
 }  // namespace
 
-// The high bytes of a time are zero in 1970 only; of an entry of a device they always are.
+// The high bytes of a record's time are not zero (kRecordTimeLeastMs); of an entry of a device they
+// always are. Earlier releases wrote time 0 where they knew none: such a record of a command reads
+// as an acquire of a name without bytes, which no device has.
 bool is_device_entry(std::span<const std::byte> entry) {
-  return entry.size() == sizeof(locks::LockEntry) &&
-         std::all_of(entry.begin() + 4, entry.begin() + 8, [](std::byte each) {
-           return each == std::byte{0};
-         });
+  const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
+  if (entry.size() != sizeof(locks::LockEntry) ||
+      !std::all_of(entry.begin() + 4, entry.begin() + 8, is_zero)) {
+    return false;
+  }
+  const bool nameless = std::all_of(entry.begin() + 2, entry.begin() + 4, is_zero);
+  return entry.front() != static_cast<std::byte>(RecordKind::LockCommand) || !nameless;
 }
 
 std::string name_hash_text(NameHash hash) {

@@ -2,18 +2,22 @@
 //
 // A proposing leader's host writes eight bytes in front of a command:
 //
-//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian; 0: not known)
+//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian;
+//   kRecordTimeLeastMs: not known; 0 of kinds that say none)
 //
 // They are part of the entry's payload, so of its Merkle leaf: an audit reads from them who did
 // what when, and nothing else reads origin or time: no decision depends on a clock. With them a
 // release is 54 bytes, whose leaf is one SHA-256 compression. Entries that an engine makes by
 // itself (no-ops, configurations) have none in the log; their leaf has one of their kind, of the
 // system, without a time (leaf_of). Entries of the turn on a device are 64 bytes of their own form
-// (locks/commands/entry.h) and carry none (docs/adr/0030). Plain functions; thread-safe.
+// (locks/commands/entry.h); with Feature::DeviceLedger their hosts make the same records of them
+// (entry_stamp.h, docs/adr/0159), before it they had no header and their leaves are those 64 bytes.
+// Plain functions; thread-safe.
 #pragma once
 
 #include "protocol/reply_sink.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,12 +38,16 @@ enum class RecordKind : std::uint8_t {
   Access = 7,         // Behind it: security/roles/command.h. Feature::Roles.
   SessionNote = 8,    // Behind it: security/audit/note.h. Feature::Audit.
   Limits = 9,         // Behind it: security/limits/command.h. Feature::Limits.
+  // A leaf alone, never an entry: of an entry of a device that says nothing by itself, a piece of
+  // what stands behind it or a barrier. Nothing behind it. Feature::DeviceLedger.
+  Part = 10,
 };
 
 // Whether records of the kind change no locks: what a log on a device keeps as records
-// (locks/commands/entry_record.h). Kinds of newer releases are such, too.
+// (locks/commands/entry_record.h). Kinds of newer releases are such, too; those of the publication
+// are with Feature::DeviceLedger.
 constexpr bool is_system_kind(RecordKind kind) {
-  return kind >= RecordKind::View;
+  return kind == RecordKind::Publication || (kind >= RecordKind::View && kind != RecordKind::Part);
 }
 
 struct RecordHeader {
@@ -50,12 +58,23 @@ struct RecordHeader {
 
 inline constexpr std::size_t kRecordHeaderBytes = 8;
 
+// No time, as of a clock that stands in the first minute of 1970. It is not 0, so that no record of
+// 64 bytes reads as an entry of a device, whose bytes 4 to 7 are zero (is_device_entry).
+inline constexpr std::uint64_t kRecordTimeLeastMs = 0x1'0000;
+
+// Whether records of the kind say when they were made.
+constexpr bool says_when(RecordKind kind) {
+  return kind != RecordKind::Noop && kind != RecordKind::Configuration && kind != RecordKind::Part;
+}
+
 inline std::array<std::byte, kRecordHeaderBytes> encode_record_header(const RecordHeader& header) {
   std::array<std::byte, kRecordHeaderBytes> bytes{};
   bytes[0] = static_cast<std::byte>(header.kind);
   bytes[1] = static_cast<std::byte>(header.origin);
+  const std::uint64_t time_ms =
+      says_when(header.kind) ? std::max(header.time_ms, kRecordTimeLeastMs) : header.time_ms;
   for (std::size_t k = 0; k < 6; ++k) {
-    bytes[2 + k] = static_cast<std::byte>(header.time_ms >> (8 * k) & 0xffu);
+    bytes[2 + k] = static_cast<std::byte>(time_ms >> (8 * k) & 0xffu);
   }
   return bytes;
 }

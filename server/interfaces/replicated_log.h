@@ -18,6 +18,7 @@
 #include "locks/commands/entry_layout.h"
 #include "server/interfaces/authority.h"
 #include "server/interfaces/cluster_members.h"
+#include "server/interfaces/entry_stamp.h"
 #include "server/interfaces/replica_view.h"
 #include "sessions/session_end.h"
 
@@ -48,6 +49,11 @@ struct Abilities {
   // known to have Feature::SystemRecords, and for ever once it has had some, since no node of a
   // release without them can come back then.
   bool takes_records = true;
+  // It takes entries of the publication (RecordKind::Publication), and breaks by authors that are
+  // proven (locks::kBreakProven), now. One on a device does while
+  // all nodes are known to have Feature::DeviceLedger, and for ever once its log shows that they
+  // had it.
+  bool publishes = true;
   // It keeps the bytes of a command as they are proposed. One that keeps commands in another form
   // needs none where ProposedCommand::command is there.
   bool keeps_bytes = true;
@@ -72,6 +78,8 @@ struct ProposedCommand {
   // (server/ingress): as locks::entries_of(*command). Empty: nobody has.
   std::span<const locks::LockEntry> entries;
   Authority authority;  // Under which it is proposed.
+  // Who asked for it and when, where there are no bytes that say so.
+  EntryStamp stamp;
 };
 
 class ReplicatedLog {

@@ -86,16 +86,13 @@ void LockRequests::break_lock(const ClientRequest& request) {
   const std::string_view who = proven.empty() ? wanted.who : std::string_view{proven};
   std::string text{wanted.name};
   text.append(who).append(wanted.reason);
-  locks::LockCommand command =
+  const locks::LockCommand command =
       locks::make_break_lock({.token = FencingToken{request.slot.token},
                               .all = wanted.all,
                               .proven = !proven.empty() && env_.proves_authors(),
                               .name_bytes = static_cast<std::uint16_t>(wanted.name.size()),
                               .who_bytes = static_cast<std::uint8_t>(who.size()),
                               .text = text});
-  if (!env_.log.takes(command)) {  // The log of a device knows no proven authors.
-    command.flags = static_cast<std::uint8_t>(command.flags & ~locks::kBreakProven);
-  }
   if (!env_.log.takes(command)) {
     return env_.replies.refuse(request, ErrorCode::BreakUnsupported);
   }

@@ -77,7 +77,10 @@ LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
                              base_.locator,
                              base_.admission.space(),
                              tasks_.moves,
-                             [this] { return all_have(protocol::Feature::Audit); }}),
+                             [this] {
+                               return all_have(protocol::Feature::Audit) &&
+                                      base_.log.abilities().publishes;
+                             }}),
       .holders = HolderRequests({submitter_,
                                  base_.replies,
                                  base_.log,

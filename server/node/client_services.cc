@@ -288,7 +288,7 @@ WatchHub::Environment ClientServices::watch_environment() {
                   environment_.engine.send_peer_message(peer.link.id, message);
                 }
               },
-          .history = watched_history(),
+          .history = history_reader(),
           .wake = environment_.wake,
           .budget = environment_.service.budget()};
 }
@@ -310,11 +310,6 @@ HistoricalReads::Environment ClientServices::past_environment() {
                         std::uint64_t number) { environment_.service.confirm_read(shard, number); },
       .history = history_reader(),
       .wake = environment_.wake};
-}
-
-// A replay of watches reads records alone: empty where the entries are those of a device's log.
-WatchReplay::Reader ClientServices::watched_history() {
-  return environment_.options.turn == TurnOption::Host ? history_reader() : WatchReplay::Reader{};
 }
 
 // What was, to be applied again.

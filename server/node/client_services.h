@@ -115,7 +115,6 @@ class ClientServices {
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
   HistoricalReads::Environment past_environment();
-  WatchReplay::Reader watched_history();
   WatchReplay::Reader history_reader();
   RequestGate::Environment gate_environment();
 

@@ -34,20 +34,26 @@ CopyOptions copy_options(const NodeOptions& options, LockService& service) {
   return {.tables = &service.locks(), .part_shards = part_shards(options), .now = now};
 }
 
+std::function<bool()> has(const EngineParts& parts, protocol::Feature feature) {
+  return [nodes_have = parts.nodes_have, feature] { return nodes_have(feature); };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, EngineParts parts) {
   parts.options.before_start = [&options] { return probe_ports(options); };
   std::unique_ptr<ReplicatedLog> engine;
   if (options.turn == TurnOption::Resident) {
-    GCOORD_TRY(engine,
-               ResidentReplicas::open({.engine = std::move(parts.options),
-                                       .locks_max = options.locks_max,
-                                       .index_seed = draw_random(),
-                                       .nodes_take_records = std::move(parts.nodes_take_records),
-                                       .copy = copy_options(options, parts.service)},
-                                      parts.machine,
-                                      parts.metrics));
+    GCOORD_TRY(
+        engine,
+        ResidentReplicas::open({.engine = std::move(parts.options),
+                                .locks_max = options.locks_max,
+                                .index_seed = draw_random(),
+                                .nodes_take_records = has(parts, protocol::Feature::SystemRecords),
+                                .nodes_keep_ledgers = has(parts, protocol::Feature::DeviceLedger),
+                                .copy = copy_options(options, parts.service)},
+                               parts.machine,
+                               parts.metrics));
   } else {
     GCOORD_TRY(engine, HostReplicas::open(std::move(parts.options), parts.machine, parts.metrics));
   }

@@ -39,8 +39,9 @@ struct EngineParts {
   ReplicaOptions options;
   StateMachine& machine;
   MetricsRegistry& metrics;
-  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions,
-  LockService& service;                      // whose tables and time threads may go by.
+  // Whether all nodes of the cluster are known to have it now.
+  std::function<bool(protocol::Feature)> nodes_have;
+  LockService& service;  // Threads may go by its tables and time.
 };
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.

@@ -221,7 +221,7 @@ class Node::Impl {
                            {std::move(engine),
                             ledger_stack_.audit(),
                             metrics_,
-                            [this] { return service_.all_have(protocol::Feature::SystemRecords); },
+                            [this](auto feature) { return service_.all_have(feature); },
                             service_}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {

@@ -1,7 +1,6 @@
 #include "server/node/node_log.h"
 
 #include "protocol/error_codes.h"
-#include "server/history/node_ledger.h"
 #include "server/platform/operator_log.h"
 
 #include <fmt/format.h>
@@ -61,9 +60,6 @@ void NodeLog::on_serving(const NodeOptions& options,
              "the turn is resident on {}: {}; a new cluster begins when all nodes have met",
              stepper.product.empty() ? "the host emulation (twin) of a device" : stepper.name,
              view.stepper_why);
-    log_warning(LogComponent::Ledger,
-                "publishes no ledger, signs no checkpoints and saves no snapshots: {}",
-                kResidentPublishesNothing);
   }
   if (stepper.product.empty()) {
     log_info(LogComponent::Gpu, "shards are stepped on the CPU: {}", view.stepper_why);

@@ -85,7 +85,6 @@ NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& 
   NodeHistoryOptions result;
   result.shard_count = options.shards;
   result.durable = options.durability == Durability::Durable;
-  result.entries_say_when = options.turn == TurnOption::Host;
   // Beside a kernel that stays on its device nothing else comes to run there (docs/adr/0030).
   result.device = options.turn == TurnOption::Host ? options.device : DeviceChoice{};
   result.keep = options.ledger_keep;
@@ -101,9 +100,8 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .shard_count = options.shards,
           .data_directory = options.data_dir,
           .keep = options.ledger_keep_heads,
-          .silent_for = options.turn != TurnOption::Host ? kResidentPublishesNothing
-                        : options.witness                ? kWitnessPublishesNothing
-                                                         : nullptr};
+          .on_device = options.turn == TurnOption::Resident,
+          .silent_for = options.witness ? kWitnessPublishesNothing : nullptr};
 }
 
 namespace {

@@ -20,8 +20,18 @@ std::span<const std::byte> ServiceLog::bytes_of(const locks::LockCommand& comman
   return command_;
 }
 
+// Says who asks and when beside the command where no bytes say it.
+ProposedCommand ServiceLog::proposed_of(const locks::LockCommand& command, const Pending& pending) {
+  ProposedCommand proposed{bytes_of(command, pending), &command};
+  if (!keeps_bytes()) {
+    const RecordHeader header = header_of(pending);
+    proposed.stamp = {header.origin, header.time_ms};
+  }
+  return proposed;
+}
+
 void ServiceLog::propose(ShardId shard, const locks::LockCommand& command, const Pending& pending) {
-  const ProposedCommand proposed{bytes_of(command, pending), &command};
+  const ProposedCommand proposed = proposed_of(command, pending);
   engine_->propose(shard, proposed, env_.pending.add(pending));
 }
 
@@ -29,7 +39,7 @@ void ServiceLog::propose_for(const ClientRequest& request,
                              ShardId shard,
                              const locks::LockCommand& command,
                              const Pending& pending) {
-  ProposedCommand proposed{bytes_of(command, pending), &command};
+  ProposedCommand proposed = proposed_of(command, pending);
   proposed.entries = request.entries();
   proposed.authority = request.authority;
   env_.metrics.ingress[static_cast<std::size_t>(request.way())]->add();

@@ -80,6 +80,7 @@ class ServiceLog {
   RecordHeader header_of(const Pending& pending) const;
   bool keeps_bytes();
   std::span<const std::byte> bytes_of(const locks::LockCommand& command, const Pending& pending);
+  ProposedCommand proposed_of(const locks::LockCommand& command, const Pending& pending);
 
   Environment env_;
   ReplicatedLog* engine_ = nullptr;

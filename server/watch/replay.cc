@@ -3,9 +3,11 @@
 #include "ledger/merkle/entry_walk.h"
 #include "locks/commands/ends.h"
 #include "locks/commands/move_command.h"
+#include "server/history/record_text.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +22,21 @@ bool wanted(const WatchReplayJob& job, LogIndex index, const locks::LockCommand&
   return command.kind == locks::LockCommandKind::MoveIn &&
          locks::move_number(command) == job.filter.arrival &&
          std::string_view{command.name, command.name_bytes} == job.filter.text;
+}
+
+// What the leaf does to locks; nothing: it is no command. `of_device`: as DeviceCommands::take().
+std::optional<locks::LockCommand> command_of(const locks::LockCommand* of_device,
+                                             std::span<const std::byte> entry) {
+  if (of_device != nullptr) {
+    return *of_device;
+  }
+  const auto header = is_device_entry(entry) ? std::nullopt : decode_record_header(entry);
+  if (!header || header->kind != RecordKind::LockCommand) {
+    return std::nullopt;
+  }
+  const auto decoded = locks::decode(record_body(entry));
+  return decoded.ok() ? decoded.value()
+                      : locks::LockCommand{.kind = locks::LockCommandKind::Unknown};
 }
 
 }  // namespace
@@ -96,17 +113,13 @@ void WatchReplay::advance(WatchReplayJob& job) {
 }
 
 void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {
-  const auto header = decode_record_header(entry);
-  if (!header || header->kind != RecordKind::LockCommand) {
+  const LogIndex index{job.next};
+  const auto read = command_of(job.device.take(index, entry), entry);
+  if (!read) {
     return;
   }
-  const auto decoded = locks::decode(record_body(entry));
-  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
-  if (decoded.ok()) {
-    command = decoded.value();
-  }
+  const locks::LockCommand& command = *read;
   constexpr ShardId kOnly{0};
-  const LogIndex index{job.next};
   locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
   if (!wanted(job, index, command)) {
     job.machine->apply(kOnly, index, command, Tick{1}, ended);

@@ -11,6 +11,7 @@
 #include "ledger/merkle/tree_reader.h"
 #include "locks/cpu/lock_cpu.h"
 #include "protocol/watch_messages.h"
+#include "server/history/device_commands.h"
 #include "server/watch/changes.h"
 #include "server/watch/target.h"
 
@@ -54,6 +55,7 @@ struct WatchReplayJob {
   // Of the thread.
   std::uint64_t next = 0;  // The entry to be applied next, from 0.
   std::unique_ptr<locks::LockCpu> machine;
+  DeviceCommands device;  // Of leaves that are entries of a device.
   WatchChanges changes;
 };
 

@@ -1,7 +1,9 @@
 #include "server/resident/engine/asked_table.h"
 
 #include "common/assert.h"
+#include "server/interfaces/entry_stamp.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::server {
@@ -17,6 +19,7 @@ AskedTable::AskedTable(std::uint32_t shard_count) : places_(kPlacesFirst), rider
 
 // Tags that have different places in a table have different ones in a larger table, too.
 void AskedTable::grow() {
+  GCOORD_ASSERT(places_.size() <= kStampCountMask);  // Lanes have fewer under way.
   std::vector<Place> larger(2 * places_.size());
   for (const Place& each : places_) {
     if (each.tag != 0) {
@@ -26,20 +29,37 @@ void AskedTable::grow() {
   places_ = std::move(larger);
 }
 
-std::uint64_t AskedTable::add(const Asked& asked, std::uint32_t before) {
+std::uint64_t AskedTable::add(const Asked& asked, std::uint32_t before, std::uint64_t stamp) {
   if (2 * (count_ + 1) > places_.size()) {
     grow();
   }
-  std::uint64_t tag = tag_last_ + before + 1;
-  while (place(tag).tag != 0) {  // Half of the places are free.
-    ++tag;
+  std::uint64_t order = order_last_ + before + 1;
+  // Half of the places are free. The counts of pieces do not reach below 0.
+  while (place(order).tag != 0 || (stamp != 0 && (order & kStampCountMask) < before)) {
+    ++order;
   }
-  tag_last_ = tag;
+  order_last_ = order;
+  tag_last_ = stamp == 0 ? order : stamp | (order & kStampCountMask);
+  if (stamp != 0) {
+    stamp_least_ = stamped_first_ == 0 ? stamp : std::min(stamp_least_, stamp);
+    stamp_most_ = std::max(stamp_most_, stamp);
+    stamped_first_ = stamped_first_ == 0 ? order - before : stamped_first_;
+  }
   ++count_;
-  Place& added = place(tag);
-  added = {.tag = tag, .asked = asked};
+  Place& added = place(tag_last_);
+  added = {.tag = tag_last_, .order = order, .asked = asked};
   link(added);
-  return tag;
+  return tag_last_;
+}
+
+bool AskedTable::was_given(std::uint64_t tag) const {
+  if (!stamp_of(tag)) {
+    return tag != 0 && tag <= order_last_;
+  }
+  const std::uint64_t stamp = tag & ~kStampCountMask;
+  const std::uint64_t since = (order_last_ - tag) & kStampCountMask;
+  return stamped_first_ != 0 && stamp >= stamp_least_ && stamp <= stamp_most_ &&
+         since <= order_last_ - stamped_first_;
 }
 
 void AskedTable::link(Place& added) {

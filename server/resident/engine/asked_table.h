@@ -5,6 +5,10 @@
 // over, and with it its tag. The requests of a shard are linked through their places in the order
 // of their tags. Reads that share an answer lie in a pool of their own behind the first of them.
 //
+// Where tags say who asked and when (entry_stamp.h), only their low kStampCountBits count. Such a
+// tag comes again only where so many requests later a clock has gone back by just the time between;
+// no answer is under way for so long. Which request came before which one says its order.
+//
 // Memory: twice the places of the requests that were under way at once, as a power of two; it grows
 // and is kept. One thread.
 #pragma once
@@ -48,11 +52,12 @@ class AskedTable {
   explicit AskedTable(std::uint32_t shard_count);
 
   // A tag that names nothing here: of a probe.
-  std::uint64_t skip() { return ++tag_last_; }
+  std::uint64_t skip() { return tag_last_ = ++order_last_; }
 
   // Adds a request behind all others of its shard. Its tag, in front of which `before` tags in a
-  // row are those of its pieces.
-  std::uint64_t add(const Asked& asked, std::uint32_t before);
+  // row are those of its pieces. `stamp`: what a tag says beside its count (stamp_bits()); 0: it is
+  // the count alone, as releases before Feature::DeviceLedger have it.
+  std::uint64_t add(const Asked& asked, std::uint32_t before, std::uint64_t stamp = 0);
 
   // The entry of a request that was added just now.
   void set_entry(std::uint64_t tag, const locks::LockEntry& entry) {
@@ -76,10 +81,16 @@ class AskedTable {
   // The shard of a request that is under way.
   ShardId shard_of(std::uint64_t tag) const { return place(tag).asked.shard; }
 
-  // Whether a request, or a piece of one, may have had this tag.
-  bool was_given(std::uint64_t tag) const { return tag != 0 && tag <= tag_last_; }
+  // Of a request that is under way: grows from each request to the next.
+  std::uint64_t order_of(std::uint64_t tag) const { return place(tag).order; }
 
+  // Whether a request, or a piece of one, may have had this tag.
+  bool was_given(std::uint64_t tag) const;
+
+  // The tag and the order that were given last.
   std::uint64_t tag_last() const { return tag_last_; }
+
+  std::uint64_t order_last() const { return order_last_; }
 
   // Ends the request of a tag. Nothing: there is none, or it ended before.
   std::optional<Asked> take(std::uint64_t tag);
@@ -95,6 +106,7 @@ class AskedTable {
  private:
   struct Place {
     std::uint64_t tag = 0;  // 0: free.
+    std::uint64_t order = 0;
     Asked asked;
     std::uint32_t last_rider = 0;
     std::uint64_t next = 0;  // Tags of the same shard, in a ring.
@@ -116,7 +128,11 @@ class AskedTable {
 
   std::vector<Place> places_;
   std::size_t count_ = 0;
+  std::uint64_t order_last_ = 0;
   std::uint64_t tag_last_ = 0;
+  std::uint64_t stamped_first_ = 0;    // The order of the first tag with a stamp; 0: there is none.
+  std::uint64_t stamp_least_ = 0;      // Of the stamps that were given,
+  std::uint64_t stamp_most_ = 0;       // as numbers.
   MappedColumn<std::uint64_t> first_;  // By shard; pages of idle ones cost nothing.
   std::vector<Rider> riders_;          // The first one is none.
   std::uint32_t rider_free_ = 0;

@@ -26,6 +26,17 @@ bool is_record(const ProposedCommand& proposed) {
   return proposed.command == nullptr && header && is_system_kind(header->kind);
 }
 
+bool is_publication(const ProposedCommand& proposed) {
+  const auto header = decode_record_header(proposed.bytes);
+  return header && header->kind == RecordKind::Publication;
+}
+
+// Of bytes that say so in their header.
+EntryStamp stamp_in(std::span<const std::byte> record) {
+  const auto header = decode_record_header(record);
+  return header ? EntryStamp{header->origin, header->time_ms} : EntryStamp{};
+}
+
 // A record takes no rows, but as many entries as a long name.
 std::uint32_t record_weight(std::size_t bytes) {
   constexpr std::size_t kBytesOfOne = 512;
@@ -83,11 +94,15 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
 
 // --- Into the queues
 
-std::uint64_t ResidentRequests::add(const Asked& asked, std::uint32_t before) {
+// What a read asks for stands in no log, so its tag says neither who asked nor when.
+std::uint64_t ResidentRequests::add(const Asked& asked,
+                                    std::uint32_t before,
+                                    const EntryStamp& stamp) {
+  const bool reads = asked.kind == AskedKind::Read;
   Lane& lane = lanes_[lane_of(asked.shard)];
   lane.weight += asked.weight;
-  lane.reads += asked.kind == AskedKind::Read ? 1 : 0;
-  return asked_.add(asked, before);
+  lane.reads += reads ? 1 : 0;
+  return asked_.add(asked, before, stamps_ && !reads ? stamp_bits(stamp) : 0);
 }
 
 // The device checks commands against the pass in front of them, which changes with whoever asks and
@@ -104,11 +119,11 @@ void ResidentRequests::show_pass(std::uint32_t number, const Authority& authorit
 void ResidentRequests::enqueue(const Asked& asked, const ProposedCommand& proposed) {
   show_pass(lane_of(asked.shard), proposed.authority);
   if (!proposed.entries.empty()) {
-    return enqueue_entries(asked, proposed.entries);
+    return enqueue_entries(asked, proposed.entries, proposed.stamp);
   }
   const locks::LockCommand& command = *proposed.command;
   const std::uint32_t before = locks::entry_count_of(command) - 1;
-  const std::uint64_t last = add(asked, before);
+  const std::uint64_t last = add(asked, before, proposed.stamp);
   std::uint64_t tag = last - before;
   RequestRing& queue = lanes_[lane_of(asked.shard)].queue;
   locks::for_each_entry(command, [&](const locks::LockEntry& entry) {
@@ -121,9 +136,10 @@ void ResidentRequests::enqueue(const Asked& asked, const ProposedCommand& propos
 
 // Pieces first; at once into the lane where nothing waits before them and there is room.
 void ResidentRequests::enqueue_entries(const Asked& asked,
-                                       std::span<const locks::LockEntry> entries) {
+                                       std::span<const locks::LockEntry> entries,
+                                       const EntryStamp& stamp) {
   const auto before = static_cast<std::uint32_t>(entries.size() - 1);
-  const std::uint64_t last = add(asked, before);
+  const std::uint64_t last = add(asked, before, stamp);
   asked_.set_entry(last, entries.back());
   std::uint64_t tag = last - before;
   const std::uint32_t number = lane_of(asked.shard);
@@ -159,7 +175,8 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
     return take_command(shard, proposed, cookie);
   }
   if (is_record(proposed)) {
-    const bool fits = may_take_record(shard, proposed.bytes.size());
+    const bool fits =
+        (stamps_ || !is_publication(proposed)) && may_take_record(shard, proposed.bytes.size());
     if (fits) {
       record(shard, proposed.bytes, cookie);
     }
@@ -169,6 +186,7 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
   GCOORD_ASSERT(decoded.ok());  // The service encoded it.
   ProposedCommand known{proposed.bytes, &decoded.value()};
   known.authority = proposed.authority;
+  known.stamp = stamp_in(proposed.bytes);
   return take_command(shard, known, cookie);
 }
 
@@ -180,7 +198,8 @@ void ResidentRequests::record(ShardId shard,
                               std::span<const std::byte> record,
                               std::uint64_t cookie) {
   const std::vector<locks::LockEntry> entries = locks::record_entries(record);
-  enqueue_entries({AskedKind::Command, shard, record_weight(record.size()), cookie}, entries);
+  enqueue_entries(
+      {AskedKind::Command, shard, record_weight(record.size()), cookie}, entries, stamp_in(record));
 }
 
 void ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
@@ -188,7 +207,7 @@ void ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::Read
     asked_.ride(shared, cookie);
     return;
   }
-  reads_.add({shard, add({AskedKind::Read, shard, 0, cookie}, 0), proof});
+  reads_.add({shard, add({AskedKind::Read, shard, 0, cookie}, 0, {}), proof});
 }
 
 bool ResidentRequests::read_by_round(std::uint64_t tag) {
@@ -292,7 +311,7 @@ std::optional<Asked> ResidentRequests::take(std::uint64_t tag) {
 
 std::optional<Asked> ResidentRequests::take_first(ShardId shard, std::uint64_t last) {
   const std::uint64_t first = asked_.first_of(shard);
-  return first <= last ? take(first) : std::nullopt;
+  return first != 0 && asked_.order_of(first) <= last ? take(first) : std::nullopt;
 }
 
 }  // namespace gcoord::server

@@ -35,6 +35,12 @@ class ResidentRequests {
  public:
   explicit ResidentRequests(ResidentNode& node);
 
+  // From now on the numbers of requests say who asked and when (entry_stamp.h), and the log takes
+  // entries of the publication: all nodes have Feature::DeviceLedger.
+  void begin_stamping() { stamps_ = true; }
+
+  bool stamps() const { return stamps_; }
+
   // Whether the log has room for what a command says, and a lane for what it may take, ever.
   static bool has_place(const locks::LockCommand& command);
 
@@ -78,7 +84,7 @@ class ResidentRequests {
 
   // The request of a tag, which ends. The caller goes through its riders (next_rider).
   std::optional<Asked> take(std::uint64_t tag);
-  // The oldest request of a shard, which ends, unless it came after the tag `last`.
+  // The oldest request of a shard, which ends, unless it came after the one of order `last`.
   std::optional<Asked> take_first(ShardId shard, std::uint64_t last);
 
   // What the request of a tag is; nothing: it ended, or was never made.
@@ -95,8 +101,10 @@ class ResidentRequests {
     return asked_.was_given(tag) && (!asked_.has(tag) || asked_.shard_of(tag) == shard);
   }
 
-  // The newest tag that was given.
+  // The newest tag and order that were given.
   std::uint64_t tag_last() const { return asked_.tag_last(); }
+
+  std::uint64_t order_last() const { return asked_.order_last(); }
 
   // The stripe's room as the device told it last.
   void note_room(std::uint32_t lane, std::uint32_t room) {
@@ -145,10 +153,12 @@ class ResidentRequests {
   static Need need_of(const locks::LockCommand& command);
   bool has_room(ShardId shard, const Need& need) const;
   void enqueue(const Asked& asked, const ProposedCommand& proposed);
-  void enqueue_entries(const Asked& asked, std::span<const locks::LockEntry> entries);
+  void enqueue_entries(const Asked& asked,
+                       std::span<const locks::LockEntry> entries,
+                       const EntryStamp& stamp);
   void show_pass(std::uint32_t lane, const Authority& authority);
   bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
-  std::uint64_t add(const Asked& asked, std::uint32_t before);
+  std::uint64_t add(const Asked& asked, std::uint32_t before, const EntryStamp& stamp);
   void queue_reads(consensus::ReadProof proof);
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);
@@ -159,6 +169,7 @@ class ResidentRequests {
   std::vector<Lane> lanes_;
   AskedTable asked_;
   ReadQueue reads_;
+  bool stamps_ = false;
 };
 
 }  // namespace gcoord::server

@@ -208,6 +208,11 @@ void ResidentReplicas::tell_gap(std::uint64_t now_us) {
 }
 
 Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
+  // A log that shows stamps was written while all nodes could read them.
+  if (!requests_->stamps() && (rows_->counts().stamped != 0 ||
+                               (options_.nodes_keep_ledgers && options_.nodes_keep_ledgers()))) {
+    requests_->begin_stamping();
+  }
   states_->refresh(now_us / 1000);
   links_->say_ready_when_due(now_us / 1000);
   GCOORD_TRY(std::size_t done, links_->join());
@@ -369,6 +374,7 @@ NodeView ResidentReplicas::view() const {
   NodeView node =
       make_node_view(options_.engine, *identity_, Tick{now_ms() / options_.engine.tick_ms});
   node.leader_count = rows_->leaders().leader_count();
+  node.checkpoint_count = is_durable() ? storage_->checkpoint_count() : 0;
   node.readmits = !is_durable() || claim_->any_replaced(identity_->peers());
   add_counts(node, rows_->leaders());
   node.voting_count = links_->runs() ? node.voting_count : 0;

@@ -76,6 +76,9 @@ struct ResidentReplicasOptions {
   // Whether all nodes of the cluster are known to have Feature::SystemRecords now
   // (Abilities::takes_records); none: they are not.
   std::function<bool()> nodes_take_records;
+  // The same of Feature::DeviceLedger (Abilities::publishes). From then on entries say who asked
+  // for them and when, for ever: whoever has read one is of a release that has it.
+  std::function<bool()> nodes_keep_ledgers;
   // Threads that follow the lanes; part_shards as resident_part_shards() says.
   CopyOptions copy;
 };
@@ -109,8 +112,9 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
             .ends_max = locks::kEntryEndsMax,
             .on_device = true,
             .timed_leases = false,
-            .takes_records = rows_->has_records() ||
+            .takes_records = rows_->counts().recorded != 0 ||
                              (options_.nodes_take_records && options_.nodes_take_records()),
+            .publishes = requests_->stamps(),
             .keeps_bytes = false};
   }
 

@@ -2,7 +2,6 @@
 
 #include "common/device/device_errors.h"
 #include "server/interfaces/errors.h"
-#include "server/interfaces/log_record.h"
 #include "server/resident/node/lock_turn_service.h"
 
 #include <algorithm>
@@ -12,6 +11,11 @@
 
 namespace gcoord::server {
 namespace {
+
+void mark_once(bool& mark, std::uint64_t& count) {
+  count += mark ? 0 : 1;
+  mark = true;
+}
 
 // Whether a term that was led here is over.
 bool ends(const LeaderWord& before, const LeaderWord& now) {
@@ -30,6 +34,7 @@ ResidentRows::ResidentRows(const ResidentNode& node,
       ending_(requests.lane_count()),
       use_(requests.lane_count(), service),
       roles_(node.options().self),
+      entry_builder_(names_),
       rows_(node.options().shape.shard_count),
       log_slots_(node.options().shape.log_slots) {}
 
@@ -177,7 +182,7 @@ void ResidentRows::confirm(Asked read) {
 // Whoever led and does not any more, or leads anew: what was under way is the log's to know. What
 // is asked anew meanwhile is not.
 void ResidentRows::end_all(ShardId shard) {
-  const std::uint64_t last = requests_.tag_last();
+  const std::uint64_t last = requests_.order_last();
   while (const auto asked = requests_.take_first(shard, last)) {
     const bool read = asked->kind == AskedKind::Read;
     end(*asked,
@@ -288,40 +293,28 @@ Status ResidentRows::keep_waiting(const HostEventSlot& told) {
 ResidentRows::Said ResidentRows::read(ShardId shard,
                                       LogIndex index,
                                       const locks::LockEntry& entry) {
-  Said said{.kind = commands_.take(shard, index, entry), .command = commands_.command()};
-  if (said.command == nullptr) {
+  EntryMeaning meaning{.kind = commands_.take(shard, index, entry), .command = commands_.command()};
+  if (meaning.command == nullptr) {
     encoded_.clear();
     commands_.append_to(encoded_);
-    said.encoded = encoded_;
+    meaning.encoded = encoded_;
   }
-  return said;
+  return {.meaning = meaning};
 }
 
-// What the service is told of an entry of the device: as its own engine would, but that history
-// keeps the entry as it stands in the log.
+// What the service is told of an entry of the device: as its own engine would.
 AppliedEntry ResidentRows::entry_of(ShardId shard,
                                     const locks::LockEntry& entry,
                                     const Said& said) {
-  AppliedEntry applied{.shard = shard};
-  if (LockTurnService::is_noop(entry)) {
-    applied.kind = consensus::EntryKind::Noop;
-    return applied;
+  Row& row = rows_[shard.value];
+  if (is_stamped(entry)) {
+    mark_once(row.has_stamps, counts_.stamped);
   }
-  applied.leaf = std::as_bytes(std::span{&entry, 1});
-  record_.clear();
-  if (said.kind == ReassembledKind::Record) {
-    // What tables of locks would have to have, too, is none of a record's business.
-    record_.assign(said.encoded.begin(), said.encoded.end());
-    const auto header = decode_record_header(record_);
-    applied.payload = header && is_system_kind(header->kind) ? std::span<const std::byte>{record_}
-                                                             : std::span<const std::byte>{};
-    rows_[shard.value].has_records = has_records_ = true;
-  } else if (said.kind == ReassembledKind::Command) {
-    put_record_header(record_, {RecordKind::LockCommand});
-    applied.command = said.command;
-    record_.insert(record_.end(), said.encoded.begin(), said.encoded.end());
-    applied.payload = record_;
+  if (said.meaning.kind == ReassembledKind::Record) {
+    mark_once(row.has_records, counts_.recorded);
   }
+  AppliedEntry applied = entry_builder_.of(entry, said.meaning, row.has_stamps);
+  applied.shard = shard;
   if (said.event != nullptr && said.event->deed == CopyDeed::Applied) {
     outcome_ = {said.event->reply, said.event->events, said.event->told.reply.result.word[0]};
     applied.outcome = &outcome_;
@@ -345,10 +338,10 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
   }
   row.applied = told.reply.index;
   const Said said = event == nullptr ? read(shard, told.reply.index, told.entry)
-                                     : Said{.kind = event->kind,
-                                            .command = event->known ? &event->command : nullptr,
-                                            .encoded = event->encoded,
-                                            .event = event};
+                                     : Said{{.kind = event->kind,
+                                             .command = event->known ? &event->command : nullptr,
+                                             .encoded = event->encoded},
+                                            event};
   const auto asked = requests_.take(told.reply.tag);
   if (asked.has_value() && asked->mark != entry_mark(told.entry)) {
     return {StatusCode::Internal,
@@ -360,7 +353,8 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
   entry.index = told.reply.index;
   entry.term = told.reply.term;
   entry.leader = leaders_.leads(shard);
-  const bool says = said.kind == ReassembledKind::Command || said.kind == ReassembledKind::Record;
+  const bool says =
+      said.meaning.kind == ReassembledKind::Command || said.meaning.kind == ReassembledKind::Record;
   if (says && asked.has_value()) {
     entry.cookie = asked->cookie;
   }
@@ -370,10 +364,10 @@ Status ResidentRows::apply(const HostEventSlot& told, const CopyEvent* event) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
   if (event != nullptr && event->deed != CopyDeed::Left) {
-    counts_.compared += said.kind == ReassembledKind::Command ? 1 : 0;
+    counts_.compared += said.meaning.kind == ReassembledKind::Command ? 1 : 0;
     return {};  // The follower did.
   }
-  return compare(told, said.kind);
+  return compare(told, said.meaning.kind);
 }
 
 Status ResidentRows::compare(const HostEventSlot& told, ReassembledKind kind) {
@@ -435,18 +429,21 @@ LogIndex ResidentRows::whole_at(ShardId shard) const {
   return whole ? rows_[shard.value].applied : LogIndex{};
 }
 
-Result<bool> ResidentRows::install(ShardId shard,
-                                   LogIndex index,
-                                   std::span<const std::byte> state) {
+Result<bool> ResidentRows::install(const HostState& state) {
+  const ShardId shard = state.shard;
   const auto found = waiting_.find(shard.value);
-  if (found == waiting_.end() || index < found->second.from || !service_.plausible(shard, state)) {
+  if (found == waiting_.end() || state.index < found->second.from ||
+      !service_.plausible(shard, state.bytes)) {
     return false;
   }
   const Waiting waiting = std::move(found->second);
   waiting_.erase(found);
   rows_[shard.value].waits = false;
-  GCOORD_TRY_STATUS(service_.install(shard, state));
-  rows_[shard.value].applied = index;
+  GCOORD_TRY_STATUS(service_.install(shard, state.bytes));
+  rows_[shard.value].applied = state.index;
+  if (state.has_stamps) {
+    mark_once(rows_[shard.value].has_stamps, counts_.stamped);
+  }
   use_.measure(requests_.lane_of(shard), shard);
   note_use(shard, {});
   for (const HostEventSlot& told : waiting.entries) {
@@ -463,8 +460,12 @@ struct StoredHead {
   std::uint64_t index = 0;
   std::uint64_t pieces_next = 0;
   std::uint32_t piece_count = 0;
-  std::uint32_t has_records = 0;  // 0 of earlier releases.
+  std::uint32_t marks = 0;  // Bits below; 0 of earlier releases, 1 of those with records alone.
 };
+
+// Of the shard's log up to here. Never renumber.
+constexpr std::uint32_t kHasRecords = 1;
+constexpr std::uint32_t kHasStamps = 2;
 
 static_assert(sizeof(StoredHead) == 24);
 
@@ -478,10 +479,12 @@ StoredHead head_of(std::span<const std::byte> bytes) {
 
 void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
   const CommandReassembler::Pieces pieces = this->pieces(shard);
-  const StoredHead head{.index = rows_[shard.value].applied.value,
-                        .pieces_next = pieces.next.value,
-                        .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
-                        .has_records = rows_[shard.value].has_records ? 1u : 0u};
+  const Row& row = rows_[shard.value];
+  const StoredHead head{
+      .index = row.applied.value,
+      .pieces_next = pieces.next.value,
+      .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
+      .marks = (row.has_records ? kHasRecords : 0) | (row.has_stamps ? kHasStamps : 0)};
   const auto add = [&bytes](std::span<const std::byte> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
   };
@@ -519,8 +522,12 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
   std::copy_n(
       bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
   row.applied = LogIndex{head.index};
-  row.has_records = head.has_records != 0;
-  has_records_ = has_records_ || row.has_records;
+  if ((head.marks & kHasRecords) != 0) {
+    mark_once(row.has_records, counts_.recorded);
+  }
+  if ((head.marks & kHasStamps) != 0) {
+    mark_once(row.has_stamps, counts_.stamped);
+  }
   commands_.put(shard, pieces);
   return service_.install(shard, bytes.subspan(piece_bytes));
 }

@@ -15,6 +15,7 @@
 #include "server/interfaces/replica_view.h"
 #include "server/interfaces/state_machine.h"
 #include "server/resident/copy/followers.h"
+#include "server/resident/engine/applied_entry.h"
 #include "server/resident/engine/leaders.h"
 #include "server/resident/engine/proved_reads.h"
 #include "server/resident/engine/requests.h"
@@ -41,6 +42,9 @@ struct ResidentRowCounts {
   // Answers to reads, by what proved them; several reads may share one.
   std::uint64_t leased_reads = 0;
   std::uint64_t round_reads = 0;
+  // Shards in whose logs records (locks/commands/entry_record.h) are known to stand, and stamps.
+  std::uint64_t recorded = 0;
+  std::uint64_t stamped = 0;
   // Requests that the device found unsound, by IngressFault.
   std::array<std::uint64_t, kIngressFaults> unsound{};
 };
@@ -136,17 +140,26 @@ class ResidentRows {
   // A decided entry that storage held. Skipped if the state has it already.
   void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
 
+  // Whether an entry that says who asked and when (entry_stamp.h) stands in the shard's log up to
+  // what was applied.
+  bool has_stamps(ShardId shard) const { return rows_[shard.value].has_stamps; }
+
   // Pieces of a name whose command is still to come.
   CommandReassembler::Pieces pieces(ShardId shard) const;
-
-  // Whether records (locks/commands/entry_record.h) are known to stand in a log here.
-  bool has_records() const { return has_records_; }
 
   // The device starts without the shard's state: this host applies alone.
   void set_absent(ShardId shard);
 
-  // The state of a shard as of `index`. False: it was not wanted, or is not what install() takes.
-  Result<bool> install(ShardId shard, LogIndex index, std::span<const std::byte> state);
+  // The state of a shard from another host, as of `index`.
+  struct HostState {
+    ShardId shard;
+    LogIndex index;
+    bool has_stamps = false;  // As has_stamps(), there.
+    std::span<const std::byte> bytes;
+  };
+
+  // False: it was not wanted, or is not what the service takes.
+  Result<bool> install(const HostState& state);
 
  private:
   struct Row {
@@ -155,7 +168,8 @@ class ResidentRows {
     std::uint32_t own_term = 0;  // and which term that was (low_term).
     bool absent = false;
     bool waits = false;        // It is in waiting_.
-    bool has_records = false;  // As has_records(), of this shard.
+    bool has_records = false;  // They are known to stand in its log (ResidentRowCounts::recorded).
+    bool has_stamps = false;   // As has_stamps().
   };
 
   struct Waiting {
@@ -169,10 +183,8 @@ class ResidentRows {
 
   // What an entry is, and what became of it already.
   struct Said {
-    ReassembledKind kind = ReassembledKind::Nothing;
-    const locks::LockCommand* command = nullptr;  // As CommandReassembler::command().
-    std::span<const std::byte> encoded;           // Of a record, or of a command without the above.
-    const CopyEvent* event = nullptr;             // A follower has had it.
+    EntryMeaning meaning;
+    const CopyEvent* event = nullptr;  // A follower has had it.
   };
 
   void note_room(std::uint32_t lane, const HostEventSlot& told);
@@ -202,14 +214,13 @@ class ResidentRows {
   Followers* followers_ = nullptr;
   ResidentUse use_;
   RoleChanges roles_;
+  AppliedEntryBuilder entry_builder_;
   std::vector<Row> rows_;
   std::uint32_t log_slots_;                             // Of a page.
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ProvedReads proved_;
   ResidentRowCounts counts_;
-  bool has_records_ = false;
-  std::vector<std::byte> record_;   // What entry_of() says last; kept warm,
-  std::vector<std::byte> encoded_;  // and what read() says.
+  std::vector<std::byte> encoded_;  // What read() says last; kept warm.
   AppliedOutcome outcome_;
 };
 

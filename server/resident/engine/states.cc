@@ -10,7 +10,8 @@ namespace {
 
 struct StateHeader {
   std::byte kind{};
-  std::uint8_t reserved[3]{};
+  std::uint8_t stamped = 0;
+  std::uint8_t reserved[2]{};
   std::uint32_t shard = 0;
   std::uint64_t index = 0;
   std::uint64_t bytes_total = 0;
@@ -39,8 +40,11 @@ ResidentStates::ResidentStates(std::vector<NodeId> peers,
     : peers_(std::move(peers)), rows_(rows), service_(service), send_(std::move(send)) {}
 
 bool ResidentStates::is_message(std::span<const std::byte> message) {
-  return message.size() >= sizeof(StateHeader) &&
-         (message.front() == kStateAskKind || message.front() == kStateKind);
+  if (message.size() < sizeof(StateHeader)) {
+    return false;
+  }
+  const bool asks = message.front() == kStateAskKind && message[1] == std::byte{0};
+  return asks || message.front() == kStateKind;
 }
 
 Status ResidentStates::on_message(NodeId from, std::span<const std::byte> message) {
@@ -82,6 +86,7 @@ void ResidentStates::answer(NodeId to, std::span<const std::byte> message) {
   std::vector<std::byte> state;
   service_.serialize(shard, state);
   header.kind = kStateKind;
+  header.stamped = rows_.has_stamps(shard) ? 1 : 0;
   header.index = at.value;
   header.bytes_total = state.size();
   std::vector<std::byte> chunk;
@@ -127,7 +132,11 @@ Status ResidentStates::take_chunk(NodeId from, std::span<const std::byte> messag
   const Arriving whole = std::move(arriving);
   std::erase_if(arriving_,
                 [&header](const auto& each) { return each.first.second == header.shard; });
-  GCOORD_TRY(const bool taken, rows_.install(ShardId{header.shard}, whole.index, whole.bytes));
+  GCOORD_TRY(const bool taken,
+             rows_.install({.shard = ShardId{header.shard},
+                            .index = whole.index,
+                            .has_stamps = header.stamped != 0,
+                            .bytes = whole.bytes}));
   (taken ? installed_ : dropped_) += 1;
   return {};
 }

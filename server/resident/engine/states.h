@@ -1,8 +1,11 @@
 // Transfer of a shard's state between hosts, for a device that has only a snapshot's index: the
 // host asks the other hosts until one has the state.
 //
-//   ask     kind 5, shard 4, index 8: send me the shard's state as of this index or later
-//   state   kind 6, shard 4, index 8, bytes in all 8, offset 8, and a chunk
+//   ask     kind 5, 0 3, shard 4, index 8, 0 16: the shard's state as of this index or later
+//   state   kind 6, stamped 1, 0 2, shard 4, index 8, bytes in all 8, offset 8, and a chunk
+//
+// Messages of the publication begin with 5, too (ledger/heads/message.h); their second byte is
+// never 0. `stamped`: ResidentRows::has_stamps() of the shard, 0 of earlier releases.
 //
 // Any host that has applied so far and is not in the middle of a name may answer; what is decided
 // is the same everywhere. Messages may be lost: the question is repeated, to the other peers in

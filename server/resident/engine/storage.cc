@@ -10,6 +10,7 @@
 #include "server/replicas/recoveries.h"
 #include "server/replicas/recovery.h"
 #include "server/replicas/shard_codec.h"
+#include "server/resident/engine/applied_entry.h"
 
 #include <algorithm>
 #include <cstring>
@@ -50,19 +51,6 @@ locks::LockEntry entry_of(const ResidentNames& names,
     std::memcpy(static_cast<void*>(&entry), payload.data(), sizeof entry);
   }
   return entry;
-}
-
-// What an entry says of who votes, with numbers. None: it is no configuration, or one that the
-// device does not believe; such an entry is a command to storage, and comes back as it lay there.
-std::optional<consensus::Configuration> configuration_said(const locks::LockEntry& entry,
-                                                           std::uint32_t voters) {
-  if (!LockTurnService::is_configuration(entry)) {
-    return std::nullopt;
-  }
-  const consensus::Configuration said = LockTurnService::configuration_of(entry);
-  const locks::LockEntry again = LockTurnService::configuration_entry(said);
-  const bool whole = std::memcmp(&again, &entry, sizeof entry) == 0;
-  return whole && is_of_cluster(said, voters) ? std::optional{said} : std::nullopt;
 }
 
 // Stores a recovered row as the code for the cluster's number of voters keeps it. False: no place.

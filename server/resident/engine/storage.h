@@ -114,6 +114,9 @@ class ResidentStorage {
   // Whether that may read states of rows.
   bool reads_states() const { return checkpointing_->under_way(); }
 
+  // That ended well in this life.
+  std::uint64_t checkpoint_count() const { return metrics_.checkpoints.value(); }
+
   std::optional<Status> take_checkpoint_end() { return checkpointing_->take_end(); }
 
   std::vector<int> event_fds() const { return disk_->event_fds(); }

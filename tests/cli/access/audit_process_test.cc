@@ -1,5 +1,6 @@
 // Three real nodes, users and roles: the ledger says who is behind each entry, and proves it.
 #include "gcoord/client.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 
 #include <algorithm>
@@ -13,8 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-class AuditTest : public TrustTest {
+class AuditNodesTest : public TrustTest {
  protected:
+  explicit AuditNodesTest(const std::string& turn) : TrustTest(turn_flags(turn)) {}
+
   std::string ledger() const { return "https://127.0.0.1:" + std::to_string(port_ + 300); }
 
   Words keys() const {
@@ -82,7 +85,11 @@ class AuditTest : public TrustTest {
   }
 };
 
-TEST_F(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
+class AuditTest : public AtBothTurns<AuditNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, AuditTest, both_turns(), turn_name);
+
+TEST_P(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
   enable();
   client::Client client = connect_bob();
   auto session = client.open_session({.ttl = std::chrono::seconds{30}});
@@ -120,7 +127,7 @@ TEST_F(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
   EXPECT_TRUE(seen) << shown;
 }
 
-TEST_F(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
+TEST_P(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
   enable();
   must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
   // Whatever the client says.
@@ -164,7 +171,7 @@ TEST_F(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
   EXPECT_EQ(paged, of_name);
 }
 
-TEST_F(AuditTest, AProofCoversTheEntryAndItsNoteAndAChangedByteFails) {
+TEST_P(AuditTest, AProofCoversTheEntryAndItsNoteAndAChangedByteFails) {
   enable();
   must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
   entries_with({"--principal", "bob"}, "acquire");

@@ -1,6 +1,7 @@
 // What protects a cluster from somebody who has rights: a prune of the ledger takes two persons or
 // a delay, sessions live no longer than they may, and ids of sessions are chosen by few. Real nodes
 // with rights checked.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 
 #include <gmock/gmock.h>
@@ -18,9 +19,10 @@ using testing::HasSubstr;
 
 constexpr const char* kBounds = "entries:1000000";
 
-class SafeguardsTest : public TrustTest {
+class SafeguardsNodesTest : public TrustTest {
  protected:
-  explicit SafeguardsTest(int nodes = 3) : TrustTest({}, {"--with-rights"}, nodes) {}
+  explicit SafeguardsNodesTest(const std::string& turn, int nodes = 3)
+      : TrustTest(turn_flags(turn), {"--with-rights"}, nodes) {}
 
   // Again while a node cannot tell yet whether the roles that it has are the newest; the tries only
   // bound a failure.
@@ -88,7 +90,11 @@ class SafeguardsTest : public TrustTest {
   }
 };
 
-TEST_F(SafeguardsTest, TwoPersonsPruneTheLedgerTogetherAndNeitherAlone) {
+class SafeguardsTest : public AtBothTurns<SafeguardsNodesTest> {};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, SafeguardsTest, both_turns(), turn_name);
+
+TEST_P(SafeguardsTest, TwoPersonsPruneTheLedgerTogetherAndNeitherAlone) {
   must(admin(), {"role", "add", "pruners", "ledger.prune"});
   add_certified("ann", "pruners");
   add_certified("bob", "pruners");
@@ -133,7 +139,7 @@ TEST_F(SafeguardsTest, TwoPersonsPruneTheLedgerTogetherAndNeitherAlone) {
 
 // One restart, and the clocks of the nodes are a day, less than a day, and more than a week later:
 // each goes by its own.
-TEST_F(SafeguardsTest, OnePersonAloneIsLetThroughAfterTheDelayUntilTheOrderEnds) {
+TEST_P(SafeguardsTest, OnePersonAloneIsLetThroughAfterTheDelayUntilTheOrderEnds) {
   must(admin(), {"role", "add", "pruners", "ledger.prune"});
   add_certified("ann", "pruners");
   is_ordered_by("ann", prune(certified("ann")));
@@ -158,9 +164,9 @@ TEST_F(SafeguardsTest, OnePersonAloneIsLetThroughAfterTheDelayUntilTheOrderEnds)
 
 #endif
 
-class LoneSafeguardsTest : public SafeguardsTest {
+class LoneSafeguardsTest : public SafeguardsNodesTest {
  protected:
-  LoneSafeguardsTest() : SafeguardsTest(1) {}
+  LoneSafeguardsTest() : SafeguardsNodesTest("host", 1) {}
 };
 
 TEST_F(LoneSafeguardsTest, ALongerTtlIsRefusedAndNotShortened) {

@@ -54,6 +54,20 @@ TEST(Publication, ManyShardsAtOnceTakeSeveralRounds) {
   EXPECT_LE(world.reference().size(), 3002u);
 }
 
+// As where the log lies on a device. Messages are lost, and leadership moves in the middle.
+TEST(Publication, ARoundGoesInSmallEntriesOneAfterTheOther) {
+  PublicationWorld world(
+      {.shard_count = 300, .loss_percent = 5, .entry_heads_max = 20, .entries_under_way = 1});
+  world.lead(1);
+  for (std::uint32_t shard = 0; shard < 300; ++shard) {
+    world.decide(shard, std::to_string(shard));
+  }
+  world.run(300);
+  world.lead(2);
+  ASSERT_TRUE(world.settle(kLongMs));
+  EXPECT_GE(world.rounds_taken(), 15u);
+}
+
 // A node that has thousands of heads to hold against its trees answers others in between: while it
 // does not, nothing that it has could be agreed with it, and it stays behind.
 TEST(Publication, ANodeThatComesBackComparesALittleAtATime) {

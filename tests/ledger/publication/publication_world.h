@@ -36,6 +36,8 @@ struct PublicationWorldOptions {
   std::uint32_t loss_percent = 0;
   std::uint32_t lag_percent = 0;  // How often a node applies nothing in a step.
   std::size_t round_heads_max = kHeadsPerRoundMax;
+  std::size_t entry_heads_max = kHeadsPerEntryMax;
+  std::size_t entries_under_way = PublicationOptions{}.entries_under_way;
   ledger::KeepPolicy keep;
   std::uint64_t stale_window = 0;
 };
@@ -71,6 +73,8 @@ class PublicationWorld {
                              .key = key(),
                              .signed_size = last_signed.size,
                              .round_heads_max = world_.options_.round_heads_max,
+                             .entry_heads_max = world_.options_.entry_heads_max,
+                             .entries_under_way = world_.options_.entries_under_way,
                              .keep = world_.options_.keep,
                              .stale_window = world_.options_.stale_window},
           *this,

@@ -139,6 +139,34 @@ TEST(RecordText, AListThatDoesNotDecodeIsShownAsBytes) {
   EXPECT_EQ(record_facts(record).front().second, "unknown");
 }
 
+// A record of 64 bytes is none of a device's entries, whatever its clock said.
+TEST(RecordText, TellsARecordOfSixtyFourBytesFromAnEntryOfADevice) {
+  static_assert(static_cast<int>(RecordKind::LockCommand) ==
+                static_cast<int>(locks::LockCommandKind::Acquire));
+  for (const std::uint64_t time_ms : {0ull, 1ull, 65'535ull, 65'536ull, 1'700'000'000'123ull}) {
+    for (const bool registers : {false, true}) {
+      std::string name(1, 'n');
+      std::vector<std::byte> record;
+      while (record.size() < sizeof(locks::LockEntry)) {
+        record = record_of({RecordKind::LockCommand, kHeader.origin, time_ms},
+                           make_acquire({.session = SessionId{7},
+                                         .sequence = RequestSequence{2},
+                                         .name = name,
+                                         .ttl_ms = registers ? 9000u : 0u}));
+        name += 'n';
+      }
+      ASSERT_EQ(record.size(), sizeof(locks::LockEntry));
+      EXPECT_FALSE(is_device_entry(record));
+      EXPECT_EQ(record_facts(record).at(0).second, "acquire");
+      std::fill(record.begin() + 2, record.begin() + 8, std::byte{0});  // Of an earlier release.
+      EXPECT_FALSE(is_device_entry(record));
+      EXPECT_EQ(record_facts(record).at(0).second, "acquire");
+    }
+  }
+  const auto entries = locks::entries_of(acquire());
+  EXPECT_TRUE(is_device_entry(std::as_bytes(std::span{&entries.back(), 1})));
+}
+
 TEST(RecordText, ReadsEntriesOfATurnOnADevice) {
   const auto entries = locks::entries_of(acquire());
   std::vector<std::byte> bytes(sizeof(locks::LockEntry));

@@ -20,7 +20,7 @@ class NodeHealthTest : public testing::Test {
                                     .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
                                     .shard_count = 4,
                                     .data_directory = folder_.path().string(),
-                                    .silent_for = kResidentPublishesNothing},
+                                    .silent_for = kWitnessPublishesNothing},
                                    metrics_);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     ledger_ = std::move(opened).value();

@@ -28,7 +28,7 @@ class HttpEndpointsTest : public testing::Test {
                                     .nodes = {NodeId{1}},
                                     .shard_count = 4,
                                     .data_directory = folder_.path().string(),
-                                    .silent_for = kResidentPublishesNothing},
+                                    .silent_for = kWitnessPublishesNothing},
                                    metrics_);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     ledger_ = std::move(opened).value();

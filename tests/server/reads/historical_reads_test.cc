@@ -167,37 +167,62 @@ class PastReadsTest : public testing::Test {
   std::unique_ptr<HistoricalReads> past_;  // Ends first: its thread calls wake.
 };
 
-TEST_F(PastReadsTest, R6ALockIsShownAsItWasAtEveryIndex) {
-  std::vector<std::optional<protocol::LockRow>> shown{std::nullopt};  // By index.
-  const auto keep = [&] {
+class PastOfALockTest : public PastReadsTest {
+ protected:
+  // The lock is taken, waited for, passed on and let go.
+  PastOfALockTest() {
+    const auto first = acquire(5);
+    keep();
+    acquire(6);  // Waits.
+    keep();
+    release(5, first.token);  // Passes on.
+    keep();
+    acquire(7);
+    keep();
+    decide(locks::make_expire_session(SessionId{6}, 2));
+    keep();
+    decide(locks::make_expire_session(SessionId{7}, 3));
+    keep();
+  }
+
+  void keep() {
     const auto lock = locks_.get(shard_, hash_name(kName));
-    shown.push_back(lock ? std::optional{row_of(*lock)} : std::nullopt);
-  };
-  const auto first = acquire(5);
-  keep();
-  acquire(6);  // Waits.
-  keep();
-  release(5, first.token);  // Passes on.
-  keep();
-  acquire(7);
-  keep();
-  decide(locks::make_expire_session(SessionId{6}, 2));
-  keep();
-  decide(locks::make_expire_session(SessionId{7}, 3));
-  keep();
-  ASSERT_EQ(shown.size(), logs_[shard_.value].size() + 1);
-  ASSERT_FALSE(shown.back().has_value()) << "the scenario ends with a free lock";
-  for (std::uint64_t index = 0; index < shown.size(); ++index) {
-    const auto past = read(index);
-    EXPECT_EQ(past.shard, shard_);
-    EXPECT_EQ(past.index, LogIndex{index});
-    ASSERT_EQ(past.present, shown[index].has_value()) << index;
-    if (past.present) {
-      EXPECT_EQ(protocol::encode_lock_details(past.row),
-                protocol::encode_lock_details(*shown[index]))
-          << index;
+    shown_.push_back(lock ? std::optional{row_of(*lock)} : std::nullopt);
+  }
+
+  void expect_shown() {
+    ASSERT_EQ(shown_.size(), logs_[shard_.value].size() + 1);
+    ASSERT_FALSE(shown_.back().has_value()) << "the scenario ends with a free lock";
+    for (std::uint64_t index = 0; index < shown_.size(); ++index) {
+      const auto past = read(index);
+      EXPECT_EQ(past.shard, shard_);
+      EXPECT_EQ(past.index, LogIndex{index});
+      ASSERT_EQ(past.present, shown_[index].has_value()) << index;
+      if (past.present) {
+        EXPECT_EQ(protocol::encode_lock_details(past.row),
+                  protocol::encode_lock_details(*shown_[index]))
+            << index;
+      }
     }
   }
+
+  std::vector<std::optional<protocol::LockRow>> shown_{std::nullopt};  // By index.
+};
+
+TEST_F(PastOfALockTest, R6ALockIsShownAsItWasAtEveryIndex) {
+  expect_shown();
+}
+
+// A resident node's log from before its leaves were records, which it goes on with.
+TEST_F(PastOfALockTest, R6EntriesOfADeviceWithRecordsBehindThemAreOneLog) {
+  for (std::size_t k = 0; k < 3; ++k) {
+    std::vector<std::byte>& leaf = logs_[shard_.value][k];
+    const auto entries = locks::entries_of(locks::decode(record_body(leaf)).value());
+    ASSERT_EQ(entries.size(), 1u);
+    const auto bytes = std::as_bytes(std::span{entries});
+    leaf.assign(bytes.begin(), bytes.end());
+  }
+  expect_shown();
 }
 
 // The log of a device: what has no room in an entry stands in pieces before it, of which those of

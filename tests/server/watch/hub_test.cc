@@ -1,6 +1,7 @@
 // The desk alone: what is sent to whom, what is refused, and who is left behind.
 #include "server/watch/hub.h"
 
+#include "locks/commands/entry.h"
 #include "protocol/error_codes.h"
 #include "tests/server/watch/watch_world.h"
 
@@ -254,6 +255,32 @@ TEST_F(WatchDeskTest, ThePastComesFromTheRingAndBehindItFromHistory) {
   churn("a", 1);
   EXPECT_EQ(hear(2).blocks.size(), 2u);
   EXPECT_EQ(hear(3).blocks.size(), 2u);
+}
+
+// A resident node's log from before its leaves were records, which it goes on with.
+TEST_F(WatchDeskTest, W1ThePastOfADevicesLogComesFromHistoryToo) {
+  acquire("a");
+  release("a");
+  const ShardId shard{shard_of_name("a")};
+  for (std::vector<std::byte>& leaf : logs_[shard.value]) {
+    const auto entries = locks::entries_of(locks::decode(record_body(leaf)).value());
+    ASSERT_EQ(entries.size(), 1u);
+    const auto bytes = std::as_bytes(std::span{entries});
+    leaf.assign(bytes.begin(), bytes.end());
+  }
+  acquire("a");
+  node_.open(1, 1, {.text = "b"});  // Recording begins.
+  release("a");
+  node_.open(2, 1, {.text = "a", .from = {{shard, LogIndex{1}}}});
+  node_.settle();
+  const auto all = hear(2).blocks;
+  ASSERT_EQ(all.size(), 4u);
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(all[k].revision.value, k + 1);
+    ASSERT_EQ(all[k].events.size(), 1u);
+    EXPECT_EQ(all[k].events[0].kind,
+              k % 2 == 0 ? WatchEventKind::Granted : WatchEventKind::Released);
+  }
 }
 
 TEST_F(WatchDeskTest, WhatIsPrunedIsRefusedWithTheFirstRevisionThatThereIs) {

@@ -1,7 +1,9 @@
 // The host's halves of three resident nodes: what each of them asks, hears and copies, by the twin.
 #pragma once
 
+#include "ledger/history/memory_store.h"
 #include "locks/snapshot/snapshot.h"
+#include "server/history/history.h"
 #include "server/interfaces/lock_command.h"
 #include "server/interfaces/state_machine.h"
 #include "server/resident/copy/followers.h"
@@ -115,11 +117,26 @@ struct HostThreads {
 // The host's halves of the three nodes of a world, whose own copies are not used.
 struct Hosts {
   struct Host {
-    explicit Host(std::uint32_t part_shards) : service(part_shards) {}
+    Host(std::uint32_t part_shards, bool keeps_history = false) : service(part_shards) {
+      if (keeps_history) {
+        NodeHistoryOptions options;
+        options.shard_count = kShards;
+        options.driver = ledger::StorageDriver::Owner;
+        history = std::make_unique<NodeHistory>(std::move(options), service);
+        EXPECT_TRUE(history->open(ledger::open_memory_history_store(*medium)).ok());
+      }
+    }
+
+    // What its rows call.
+    StateMachine& machine() {
+      return history == nullptr ? static_cast<StateMachine&>(service) : history->service();
+    }
 
     Followers& followers() const { return *drain->followers(); }
 
     CopyService service;
+    std::unique_ptr<ledger::HistoryMedium> medium = std::make_unique<ledger::HistoryMedium>();
+    std::unique_ptr<NodeHistory> history;  // Around the service, where hosts keep one.
     std::unique_ptr<ResidentRequests> requests;
     std::unique_ptr<ResidentRows> rows;
     std::unique_ptr<ResidentStates> states;
@@ -129,15 +146,16 @@ struct Hosts {
   };
 
   // Lives do not end here, so that acknowledgements count from the first one on.
-  explicit Hosts(LockTurnSizes sizes = {}, HostThreads threads = {})
+  explicit Hosts(LockTurnSizes sizes = {}, HostThreads threads = {}, bool keep_history = false)
       : world(21, sizes, false, 256, false, false),
-        each{
-            Host(threads.part_shards()), Host(threads.part_shards()), Host(threads.part_shards())} {
+        each{{threads.part_shards(), keep_history},
+             {threads.part_shards(), keep_history},
+             {threads.part_shards(), keep_history}} {
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       Host& host = each[n];
       host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);
       host.rows =
-          std::make_unique<ResidentRows>(*world.nodes[n].memory, host.service, *host.requests);
+          std::make_unique<ResidentRows>(*world.nodes[n].memory, host.machine(), *host.requests);
       std::vector<NodeId> peers;
       for (std::uint32_t p = 0; p < kTurnNodes; ++p) {
         if (p != n) {
@@ -145,7 +163,7 @@ struct Hosts {
         }
       }
       host.states = std::make_unique<ResidentStates>(
-          peers, *host.rows, host.service, [this, n](NodeId to, auto message) {
+          peers, *host.rows, host.machine(), [this, n](NodeId to, auto message) {
             if (lose_messages == 0) {
               sent.push_back({n, to.value - 1, {message.begin(), message.end()}});
             } else {

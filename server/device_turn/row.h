@@ -30,10 +30,12 @@ namespace gcoord::server {
 enum class RowPage : std::uint8_t { Has, MayLack };
 
 // The messages of one inbox, in the slots in which they came. An Append whose entries follow the
-// log and go beyond what its page has room for is made one that cannot be, which the step drops and
-// counts. One that does not follow is the step's to refuse: its sender must hear where the log
-// ends. To a row without a page also votes, which could make it lead, and a snapshot, whose
-// configuration could, are none: votes are kept for later (return_votes), a snapshot is sent again.
+// log and go beyond what its page has room for brings none of them: its leader could have sent
+// that, is heard, and sends them again. Were it lost, rows without a page would elect leader after
+// leader, each with one more undecided term, until no leader could append (docs/adr/0002). To a row
+// without a page also votes, which could make it lead, and a snapshot, whose configuration could,
+// are none, which the step drops and counts: votes are kept for later (return_votes), a snapshot is
+// sent again.
 template <typename Service, RowPage kPage>
 struct StagedMessages {
   const RowTurn<Service>& r;
@@ -44,14 +46,16 @@ struct StagedMessages {
     consensus::Message m =
         consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
     const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
-    bool lost = follows && m.index.value + m.count > room.value;
+    if (follows && m.index.value + m.count > room.value) {
+      m.count = 0;
+      m.flags = static_cast<std::uint8_t>(m.flags & ~consensus::kFlagConfiguration);
+    }
     if constexpr (kPage == RowPage::MayLack) {
       const bool page_needed =
           m.kind == consensus::MessageKind::VoteReply || m.kind == consensus::MessageKind::Snapshot;
-      lost = lost || (r.page == kNoLogPage && page_needed);
-    }
-    if (lost) {
-      m.kind = consensus::MessageKind::None;
+      if (r.page == kNoLogPage && page_needed) {
+        m.kind = consensus::MessageKind::None;
+      }
     }
     return m;
   }

@@ -339,10 +339,8 @@ TEST_F(DeviceTurnGpu, RequestsThatComeTogetherAreAnsweredOnceEach) {
 }
 
 // With a log page for one row in twelve, and commands for all: pools run dry, every row is led
-// nevertheless, what was decided is the same everywhere, and rows at rest hold no page. Not run by
-// itself: the emulations pass the same scenario (pages_scenarios.h), but on an H200 some row held a
-// page whenever it was looked at for twenty seconds, and it is not known yet which and why.
-TEST_F(DeviceTurnGpu, DISABLED_PoolsOfLogPagesRunDryAndRowsAtRestHoldNoPage) {
+// nevertheless, what was decided is the same everywhere, and rows at rest hold no page.
+TEST_F(DeviceTurnGpu, PoolsOfLogPagesRunDryAndRowsAtRestHoldNoPage) {
   TurnClusterOptions few = options();
   few.stripe_pages = 16;
   open(few);

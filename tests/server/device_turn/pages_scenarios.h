@@ -53,6 +53,24 @@ struct DryWorld : BasicWorld<Node> {
     return count;
   }
 
+  Term term_of(std::uint32_t n, std::uint32_t row) const {
+    const auto& table = cluster->node(n).table;
+    const auto& packed = table.packed[row];
+    return consensus::is_wide(packed) ? table.wide.hot[packed.term].term : Term{packed.term};
+  }
+
+  // By row: the term in which it is led.
+  std::map<std::uint32_t, Term> led_terms() const {
+    std::map<std::uint32_t, Term> terms;
+    for (std::uint32_t row = 0; row < shard_count(); ++row) {
+      const std::uint32_t n = leader_of(row);
+      if (n != kTurnNodes) {
+        terms[row] = term_of(n, row);
+      }
+    }
+    return terms;
+  }
+
   // Turns all nodes until every row is led; the ticks that it took, or `most`.
   std::uint32_t ticks_until_led(std::uint32_t most) {
     std::uint32_t ticks = 0;
@@ -311,6 +329,29 @@ TYPED_TEST_P(PagesOfNodes, ThreePoolsThatAreFullDoNotWaitForEachOtherForEver) {
   world.expect_rest(TypeParam::kDry.turns_to_rest / 2);
 }
 
+// Rows whose Appends find no page keep their leaders: each election would leave one more undecided
+// term in a log, and a log with too many of them is never appended to again (docs/adr/0002). Two
+// nodes have no page from the beginning, as if all of theirs were taken.
+TYPED_TEST_P(PagesOfNodes, RowsWhoseAppendsFindNoPageKeepTheirLeaders) {
+  typename TestFixture::Dry world(dry_cluster(TypeParam::kDry, 80, 0));
+  const std::uint32_t stripes = TypeParam::kDry.stripe_count;
+  std::vector<std::uint32_t> free(kTurnNodes * stripes);
+  for (std::uint32_t k = stripes; k < free.size(); ++k) {
+    std::swap(free[k], world.cluster->node(k / stripes).pages.stripe[k % stripes].free_count);
+  }
+  const std::uint32_t timeout = 10 * world.cluster->options().timing.timing.election_ticks;
+  world.turns(6 * timeout);
+  const auto terms = world.led_terms();
+  EXPECT_GT(terms.size(), world.shard_count() / 4);
+  world.turns(4 * timeout);
+  EXPECT_EQ(world.led_terms(), terms);
+  EXPECT_GT(world.refused(), 0u);
+  for (std::uint32_t k = stripes; k < free.size(); ++k) {
+    std::swap(free[k], world.cluster->node(k / stripes).pages.stripe[k % stripes].free_count);
+  }
+  world.expect_rest(TypeParam::kDry.turns_to_rest);
+}
+
 // While a node is away its peers keep what it may lack, as long as they have pages to spare.
 TYPED_TEST_P(PagesOfNodes, PagesWaitForANodeThatIsAwayUnlessTheyAreFew) {
   typename TestFixture::Dry world(dry_cluster(TypeParam::kDry, 78, 20));
@@ -347,6 +388,7 @@ REGISTER_TYPED_TEST_SUITE_P(PagesOfNodes,
                             RowsAtRestHoldNoPageAndTakeOneWithTheirNextCommand,
                             PoolsThatRunDryLoseNothingThatWasAcknowledged,
                             ThreePoolsThatAreFullDoNotWaitForEachOtherForEver,
+                            RowsWhoseAppendsFindNoPageKeepTheirLeaders,
                             PagesWaitForANodeThatIsAwayUnlessTheyAreFew,
                             RowsOfADeadNodeAreLedAgainAtOnceThoughPagesAreFew);
 

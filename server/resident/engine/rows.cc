@@ -4,9 +4,9 @@
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_record.h"
 #include "server/resident/node/lock_turn_service.h"
+#include "server/resident/stored/state.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -456,37 +456,13 @@ Result<bool> ResidentRows::install(ShardId shard,
   return true;
 }
 
-namespace {
-
-// Before the pieces, and behind them the service's bytes. On disk: never change the order.
-struct StoredHead {
-  std::uint64_t index = 0;
-  std::uint64_t pieces_next = 0;
-  std::uint32_t piece_count = 0;
-  std::uint32_t has_records = 0;  // 0 of earlier releases.
-};
-
-static_assert(sizeof(StoredHead) == 24);
-
-StoredHead head_of(std::span<const std::byte> bytes) {
-  StoredHead head;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return head;
-}
-
-}  // namespace
-
 void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
   const CommandReassembler::Pieces pieces = this->pieces(shard);
   const StoredHead head{.index = rows_[shard.value].applied.value,
                         .pieces_next = pieces.next.value,
                         .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
-                        .has_records = rows_[shard.value].has_records ? 1u : 0u};
-  const auto add = [&bytes](std::span<const std::byte> more) {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  };
-  add(std::as_bytes(std::span{&head, 1}));
-  add(std::as_bytes(std::span{pieces.entries}));
+                        .marks = rows_[shard.value].has_records ? kHasRecords : 0};
+  begin_stored_state(bytes, head, std::as_bytes(std::span{pieces.entries}));
   if (purpose == StoredFor::Checkpoint) {
     service_.checkpoint(shard, bytes);
   } else {
@@ -495,14 +471,12 @@ void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byt
 }
 
 bool ResidentRows::well_formed(std::span<const std::byte> bytes) {
-  return bytes.empty() || (bytes.size() >= sizeof(StoredHead) &&
-                           head_of(bytes).piece_count <= locks::kRecordPiecesMax &&
-                           (bytes.size() - sizeof(StoredHead)) / sizeof(locks::LockEntry) >=
-                               head_of(bytes).piece_count);
+  return split_stored_state(bytes).has_value();
 }
 
 Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
-  if (!well_formed(bytes)) {
+  const auto stored = split_stored_state(bytes);
+  if (!stored) {
     return {StatusCode::DataLoss, "an impossible stored state"};
   }
   Row& row = rows_[shard.value];
@@ -511,18 +485,15 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
   if (bytes.empty()) {
     return service_.install(shard, bytes);
   }
-  const StoredHead head = head_of(bytes);
+  const StoredHead& head = stored->head;
   CommandReassembler::Pieces pieces{LogIndex{head.pieces_next}, {}};
   pieces.entries.resize(head.piece_count);
-  bytes = bytes.subspan(sizeof head);
-  const std::size_t piece_bytes = pieces.entries.size() * sizeof(locks::LockEntry);
-  std::copy_n(
-      bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
+  std::ranges::copy(stored->pieces, std::as_writable_bytes(std::span{pieces.entries}).begin());
   row.applied = LogIndex{head.index};
-  row.has_records = head.has_records != 0;
+  row.has_records = (head.marks & kHasRecords) != 0;
   has_records_ = has_records_ || row.has_records;
   commands_.put(shard, pieces);
-  return service_.install(shard, bytes.subspan(piece_bytes));
+  return service_.install(shard, stored->service);
 }
 
 void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry& entry) {

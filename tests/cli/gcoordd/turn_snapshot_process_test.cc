@@ -1,6 +1,8 @@
 // G6 at both turns: a cluster of either turn is saved under load, and comes back from the file as
 // another cluster, of its own turn and of the other one.
 #include "tests/acceptance/both_turns.h"
+#include "tests/cli/gcoordd/applied_everywhere.h"
+#include "tests/cli/gcoordd/metric_sum.h"
 
 #include <gmock/gmock.h>
 
@@ -150,6 +152,21 @@ class TurnSnapshotNodesTest : public testing::Test {
     }
   }
 
+  // To another shard than that of its name.
+  void move_where_moves_are(const std::string& name) const {
+    if (turn_ != "host") {
+      return;
+    }
+    const std::uint32_t shard = ctl().json({"lock", "get", name}).value("shard", 0u);
+    ctl().json({"--timeout",
+                "60s",
+                "lock",
+                "move",
+                name,
+                "--to-shard",
+                std::to_string((shard + 1) % kShards)});
+  }
+
   nlohmann::json save(std::uint32_t node) const {
     return ctl().json(
         {"--timeout", "60s", "snapshot", "save", file(), "--node", std::to_string(node)});
@@ -175,21 +192,17 @@ class TurnSnapshotTest : public AtBothTurns<TurnSnapshotNodesTest> {};
 TEST_P(TurnSnapshotTest, ASaveBecomesAClusterOfEitherTurnWithItsLocksWaitersAndGroups) {
   begin();
   hold(6);
+  move_where_moves_are("held-4");
   ChildProcess waits = wait_behind("held-2");
   ChildProcess member = ctl().start({"group", "join", "crew", "--id", "one", "--ttl", "1h"});
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (ctl().json({"group", "list", "crew"})["members"].empty()) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   }
-  // So that what was acknowledged is in the file, the node that saves has applied a later grant.
-  for (std::uint32_t node = 1; node <= 3; ++node) {
-    const nlohmann::json seen =
-        Ctl(cluster_->endpoints()[node - 1]).json({"--timeout", "60s", "lock", "ls"});
-    EXPECT_EQ(seen["complete"], true);
-  }
+  await_equal(*cluster_, 2);
   ChildProcess load = ctl().start({"bench", "lock", "--clients", "2", "--seconds", "2"});
-  const nlohmann::json saved = save(1);
-  EXPECT_EQ(saved.value("node", 0), 1);
+  const nlohmann::json saved = save(2);
+  EXPECT_EQ(saved.value("node", 0), 2);
   EXPECT_TRUE(load.wait_for(kPatience).has_value());
   lose();
   waits.kill_now();
@@ -208,6 +221,10 @@ TEST_P(TurnSnapshotTest, ASaveBecomesAClusterOfEitherTurnWithItsLocksWaitersAndG
     EXPECT_EQ(ctl.json({"lock", "get", "held-2", "--waiters"})["waiters"].size(), 1u);
     EXPECT_EQ(ctl.json({"group", "list", "crew"})["members"].size(), 1u);
     expect_all(fresh);
+    if (turn == std::string{"resident"}) {
+      // The devices have the states themselves.
+      EXPECT_EQ(metric_sum(fresh, "gcoord_server_resident_rows_absent"), 0u);
+    }
     // The new cluster goes on after all its nodes have died at once.
     for (std::uint32_t node = 1; node <= 3; ++node) {
       fresh.kill(node);
@@ -217,6 +234,22 @@ TEST_P(TurnSnapshotTest, ASaveBecomesAClusterOfEitherTurnWithItsLocksWaitersAndG
     EXPECT_EQ(verdict(ctl, "held-0", held_.at("held-0").value("token", "")), "STALE");
     EXPECT_EQ(fresh.stop_all(kPatience), 3u);
   }
+}
+
+// What the resident turn lacks: its memory mode keeps no checkpoints.
+class ResidentMemoryTest : public TurnSnapshotNodesTest {
+ protected:
+  ResidentMemoryTest() : TurnSnapshotNodesTest("resident") {}
+};
+
+TEST_F(ResidentMemoryTest, ASaveIsRefusedAndLeavesNoFile) {
+  begin({"--durability", "memory"});
+  const Finished refused =
+      ctl()({"-o", "json", "--timeout", "60s", "snapshot", "save", file(), "--node", "1"});
+  EXPECT_EQ(refused.code, 2) << refused.out << refused.err;
+  EXPECT_EQ(refused.error_code(), "GC8314");
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(BothTurns, TurnSnapshotTest, both_turns(), turn_name);

@@ -208,9 +208,18 @@ class Restorer final : public ledger::SnapshotStates {
                     ledger::kSnapshotImpossible};
     }
     return ClusterStates{
-        membership::ViewCpu{membership::restored_view(saved->view(), options_.nodes)},
-        *std::move(access),
-        *std::move(limits)};
+        membership::ViewCpu{view_of_turn(saved->view())}, *std::move(access), *std::move(limits)};
+  }
+
+  // Who joins goes by what the view says of the turn.
+  membership::ClusterView view_of_turn(const membership::ClusterView& saved) const {
+    membership::ClusterView view = membership::restored_view(saved, options_.nodes);
+    const std::uint32_t turn = is_resident() ? 1 : 0;
+    if (view.epoch != 0 && view.settings.turn != turn) {
+      view.settings.turn = turn;
+      view.settings.stripes = 0;
+    }
+    return view;
   }
 
   // The entry at the index that the restore has in every log, where logs have trees: a record

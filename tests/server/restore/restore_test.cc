@@ -330,7 +330,7 @@ TEST_F(SnapshotRestoreTest, TheClusterViewGoesOnWithTheNodesOfTheNewCluster) {
   protocol::Member two{.id = NodeId{2}, .name = "db"};
   two.labels = {{"zone", "a"}};
   const membership::ViewCpu saved{{.epoch = 6,
-                                   .settings = {.shards = kShards},
+                                   .settings = {.shards = kShards, .turn = 1, .stripes = 64},
                                    .nodes = {two, {.id = NodeId{9}, .name = "x"}}}};
   std::vector<std::byte> view;
   saved.serialize(view);
@@ -344,6 +344,8 @@ TEST_F(SnapshotRestoreTest, TheClusterViewGoesOnWithTheNodesOfTheNewCluster) {
   ASSERT_TRUE(state.has_value());
   const protocol::ClusterView& restored = state->view();
   EXPECT_EQ(restored.epoch, 7u);
+  EXPECT_EQ(restored.settings, (protocol::ViewSettings{.shards = kShards}))
+      << "whoever joins takes the turn of the new cluster";
   EXPECT_EQ(protocol::find_member(restored, NodeId{1})->name, "node-1");
   EXPECT_EQ(protocol::find_member(restored, NodeId{2})->name, "db");
   EXPECT_EQ(protocol::find_member(restored, NodeId{2})->labels, two.labels);

@@ -54,6 +54,7 @@ void describe(const SurvivorFacts& facts, const std::string& directory, std::ost
   fact(out, "other-nodes", list_text(facts.others));
   fact(out, "view", facts.view.epoch == 0 ? "none" : number(facts.view.epoch));
   fact(out, "durability", facts.identity.keeps_log ? "durable" : "memory");
+  fact(out, "turn", facts.resident ? "resident" : "host");
   fact(out, "shards", number(facts.identity.shard_count));
   fact(out, "shards-used", number(facts.shards_used));
   fact(out, "entry-terms", number(facts.entry_terms));
@@ -85,6 +86,11 @@ void warn(const SurvivorFacts& facts, std::ostream& err) {
         << ". Stop them, and delete their directories: a majority of them would go\n    on with "
            "the "
            "old cluster.\n";
+  }
+  if (facts.resident) {
+    err << "  - The directory is of --turn resident, which needs three nodes: the new cluster has "
+           "--turn host. Take it\n    back by gcoordctl snapshot save and restore --turn "
+           "resident.\n";
   }
   err << "  - Fencing tokens go on rising, above all of the old cluster. Sessions keep their locks "
          "for "
@@ -162,7 +168,8 @@ void tell_done(const Forced& forced, const std::string& directory, const ForceTe
   fact(terminal.out, "moves-settled", number(forced.restored.moves_settled));
   fact(terminal.out, "moves-lost", number(forced.restored.moves_lost));
   fact(terminal.out, "old-directory", forced.kept);
-  fact(terminal.out, "start", "gcoordd --data-dir " + directory);
+  const std::string turn = forced.resident ? " --turn host" : "";
+  fact(terminal.out, "start", "gcoordd --data-dir " + directory + turn);
   terminal.err
       << "\nStart the node, with its listen addresses as before. Where its options or those "
          "of clients name the\nold cluster, give cluster_id = \""

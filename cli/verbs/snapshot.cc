@@ -91,17 +91,23 @@ class CheckedWriter {
 };
 
 // As long as the node serves no save yet (it has just begun, or sends others), and --timeout lasts.
+// What has begun to come is not read again: the file has its beginning.
 client::Status read_patiently(client::Client& client,
                               std::uint32_t node,
                               std::chrono::milliseconds timeout,
                               const client::Client::SnapshotSink& sink) {
   constexpr std::chrono::milliseconds kPause{100};
   const auto until = std::chrono::steady_clock::now() + timeout;
-  client::Status read = client.read_snapshot(node, sink);
-  while (read.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::SnapshotBusy) &&
+  bool began = false;
+  const auto take = [&](std::span<const std::byte> bytes) {
+    began = true;
+    return sink(bytes);
+  };
+  client::Status read = client.read_snapshot(node, take);
+  while (!began && read.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::SnapshotBusy) &&
          std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(kPause);
-    read = client.read_snapshot(node, sink);
+    read = client.read_snapshot(node, take);
   }
   return read;
 }
@@ -241,18 +247,21 @@ struct RestoreText {
   std::string token;
   std::uint64_t token_bump = server::kTokenBump;
   std::string sessions = "keep";
+  std::string turn = "host";
 };
 
 server::RestoreOptions options_of(const RestoreText& text) {
-  server::RestoreOptions options{.file = text.file,
-                                 .data_directory = text.data_directory,
-                                 .node = NodeId{text.node},
-                                 .nodes = {},
-                                 .cluster = ClusterId{text.cluster},
-                                 .cluster_token = text.token,
-                                 .token_bump = text.token_bump,
-                                 .drop_sessions = text.sessions == "drop",
-                                 .random_id = server::draw_random()};
+  server::RestoreOptions options{
+      .file = text.file,
+      .data_directory = text.data_directory,
+      .node = NodeId{text.node},
+      .nodes = {},
+      .cluster = ClusterId{text.cluster},
+      .cluster_token = text.token,
+      .token_bump = text.token_bump,
+      .drop_sessions = text.sessions == "drop",
+      .turn = text.turn == "resident" ? server::RestoreTurn::Resident : server::RestoreTurn::Host,
+      .random_id = server::draw_random()};
   for (const std::uint32_t node : text.nodes) {
     options.nodes.push_back(NodeId{node});
   }
@@ -265,6 +274,7 @@ std::string command_line(const RestoreText& text, const server::Restored& restor
          std::to_string(restored.cluster.value) + " --shards " +
          std::to_string(restored.header.shard_count) + " --durability " +
          (restored.header.durable ? "durable" : "memory") + " --data-dir " + text.data_directory +
+         (text.turn == "host" ? "" : " --turn " + text.turn) +
          (text.nodes.size() > 1 ? " --peer ..." : "");
 }
 
@@ -282,6 +292,7 @@ int restore(Context& context, const RestoreText& text) {
            {"saved_cluster_id", std::to_string(restored.value().header.cluster.value)},
            {"shards", restored.value().header.shard_count},
            {"durability", restored.value().header.durable ? "durable" : "memory"},
+           {"turn", text.turn},
            {"sessions", std::to_string(restored.value().sessions)},
            {"locks", std::to_string(restored.value().locks)},
            {"moves_settled", std::to_string(restored.value().moves_settled)},
@@ -331,6 +342,13 @@ void add_restore_command(Command& snapshot, Context& context) {
           "keep: sessions keep their locks and their TTLs start again; drop: all locks are free")
       ->one_of({"keep", "drop"})
       ->type_name("keep|drop");
+  verb->add_option("--turn",
+                   text->turn,
+                   "turn of the new cluster, whichever the saved one had; resident: 3, 5 or 7 "
+                   "nodes, durable "
+                   "(default host)")
+      ->one_of({"host", "resident"})
+      ->type_name("host|resident");
   verb->callback([&context, text] {
     context.choose([text](Context& chosen) { return restore(chosen, *text); });
   });

@@ -142,6 +142,7 @@ Result<Forced> ForceNewCluster::make(const ForceOrder& order) {
   remove_reserve(kept);
   return Forced{.cluster = restored.cluster,
                 .former = old,
+                .resident = facts_.resident,
                 .kept = std::move(kept),
                 .view = restored.view,
                 .restored = std::move(restored)};

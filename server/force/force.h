@@ -52,7 +52,8 @@ struct ForceOrder {
 struct Forced {
   ClusterId cluster;
   ClusterId former;
-  std::string kept;  // The old directory.
+  bool resident = false;  // The old cluster was of the resident turn.
+  std::string kept;       // The old directory.
   protocol::ClusterView view;
   Restored restored;
 };

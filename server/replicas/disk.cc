@@ -6,6 +6,7 @@
 #include "server/platform/operator_log.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/shard_codec.h"
+#include "server/resident/stored/turn_mark.h"
 
 #include <unistd.h>
 
@@ -15,8 +16,6 @@
 
 namespace gcoord::server {
 namespace {
-
-constexpr std::byte kResidentTurn{1};
 
 // Takes the count out of an eventfd, so that it is readable again only after the next event.
 bool drain(int event_fd) {
@@ -116,16 +115,14 @@ Status ReplicaDisk::open_directory(const ReplicaOptions& options, std::uint64_t 
 
 // A directory keeps the entries of one turn. A new one is marked with the first thing it holds.
 Status ReplicaDisk::check_turn(const ReplicaOptions& options) {
-  const auto stored = store_->get_meta(kTurnKey);
-  if (!stored.ok() && stored.status().code() != StatusCode::NotFound) {
-    return stored.status();
-  }
-  if (stored.ok() == options.resident_entries) {
+  GCOORD_TRY(const bool resident, is_of_resident_turn(*store_));
+  if (resident == options.resident_entries) {
     return Status{};
   }
   return Status{StatusCode::FailedPrecondition,
                 options.data_directory + " was written with --turn " +
-                    (stored.ok() ? "resident" : "host") + ", which has a log format of its own",
+                    (resident ? "resident" : "host") + ", which has a log format of its own; " +
+                    "gcoordctl snapshot save and restore take a cluster to the other turn",
                 kEngineOptions};
 }
 
@@ -138,7 +135,7 @@ Result<consensus::Configuration> ReplicaDisk::begin_store(const ReplicaOptions& 
   ledger::CheckpointBatch batch;
   batch.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
   if (options.resident_entries) {
-    batch.put_meta(kTurnKey, {&kResidentTurn, 1});
+    mark_resident_turn(batch);
   }
   GCOORD_TRY_STATUS(store_->write(batch));
   return configuration;

@@ -14,9 +14,6 @@ namespace gcoord::server {
 // The configuration that shards have which no checkpoint mentions yet: a key of the store's Meta.
 inline constexpr std::string_view kInitialConfigurationKey = "initial-configuration";
 
-// Another one: what turn wrote the entries that lie there; absent: the host's.
-inline constexpr std::string_view kTurnKey = "turn";
-
 // All nodes as voters of weight 1, in ascending order. InvalidArgument (kEngineOptions) unless they
 // are 1 to 7, with different ids from 1 on.
 Result<consensus::Configuration> first_configuration(std::vector<NodeId> nodes);

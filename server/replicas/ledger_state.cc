@@ -116,7 +116,6 @@ void begin_ledger_state(std::vector<std::byte>& bytes,
                         const ledger::SnapshotFrontier& frontier,
                         std::span<const std::byte> entry) {
   GCOORD_ASSERT(frontier.peaks.size() == static_cast<std::size_t>(std::popcount(frontier.size)));
-  bytes.clear();
   bytes.push_back(kVersion);
   bytes.push_back(kSnapshot);
   append(bytes, std::uint16_t{0});

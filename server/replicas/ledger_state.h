@@ -42,8 +42,8 @@ std::optional<std::span<const std::byte>> access_part(ShardId shard,
 std::optional<std::span<const std::byte>> limits_part(ShardId shard,
                                                       std::span<const std::byte> stored);
 
-// Begins what install() of a node with a history takes: the tree that the frontier stands for and
-// one entry more. The service's bytes follow.
+// Appends the beginning of what install() of a node with a history takes: the tree that the
+// frontier stands for and one entry more. The service's bytes follow.
 void begin_ledger_state(std::vector<std::byte>& bytes,
                         const ledger::SnapshotFrontier& frontier,
                         std::span<const std::byte> entry);

@@ -13,6 +13,8 @@
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/ledger_state.h"
 #include "server/replicas/shard_codec.h"
+#include "server/resident/stored/state.h"
+#include "server/resident/stored/turn_mark.h"
 #include "server/restore/states.h"
 
 #include <algorithm>
@@ -75,12 +77,20 @@ class Restorer final : public ledger::SnapshotStates {
     restored_.moves_settled = moves_.settled();
     restored_.moves_lost = moves_.lost();
     batch_.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
+    if (is_resident()) {
+      mark_resident_turn(batch_);
+    }
   }
 
   Status on_header(const ledger::SnapshotHeader& header) override {
     if (options_.cluster == header.cluster) {
       return refused(
           "--cluster-id is that of the saved cluster; a restored cluster needs a new one");
+    }
+    if (is_resident() && !header.durable) {
+      return refused(
+          "--turn resident restores clusters of --durability durable, and the saved one had "
+          "memory");
     }
     restored_.header = header;
     for (const ledger::SnapshotNode& each : header.nodes) {
@@ -153,13 +163,14 @@ class Restorer final : public ledger::SnapshotStates {
     if (term < shard.term || shard.applied + 1 < shard.applied) {
       return refused("shard " + std::to_string(shard.shard.value) + " has no terms or places left");
     }
-    encode_hard_value(hard_,
-                      {.term = term,
-                       .floor = shard.applied + 1,
-                       .floor_term = term,
-                       .configuration = configuration_});
+    const LogIndex floor = shard.applied + 1;
+    encode_hard_value(
+        hard_, {.term = term, .floor = floor, .floor_term = term, .configuration = configuration_});
     batch_.put(ledger::CheckpointColumn::Hard, shard.shard, hard_);
     service_.clear();
+    if (is_resident()) {
+      begin_stored_state(service_, {.index = floor.value}, {});
+    }
     if (whole.frontier) {
       begin_ledger_state(service_, *whole.frontier, restore_entry());
     }
@@ -179,6 +190,8 @@ class Restorer final : public ledger::SnapshotStates {
     return {};
   }
 
+  bool is_resident() const { return options_.turn == RestoreTurn::Resident; }
+
   // The view of the new cluster's nodes, and its users, roles and limits as they were saved; empty
   // ones where none were.
   Result<ClusterStates> restored_states(const ledger::SnapshotState& whole) const {
@@ -195,9 +208,18 @@ class Restorer final : public ledger::SnapshotStates {
                     ledger::kSnapshotImpossible};
     }
     return ClusterStates{
-        membership::ViewCpu{membership::restored_view(saved->view(), options_.nodes)},
-        *std::move(access),
-        *std::move(limits)};
+        membership::ViewCpu{view_of_turn(saved->view())}, *std::move(access), *std::move(limits)};
+  }
+
+  // Who joins goes by what the view says of the turn.
+  membership::ClusterView view_of_turn(const membership::ClusterView& saved) const {
+    membership::ClusterView view = membership::restored_view(saved, options_.nodes);
+    const std::uint32_t turn = is_resident() ? 1 : 0;
+    if (view.epoch != 0 && view.settings.turn != turn) {
+      view.settings.turn = turn;
+      view.settings.stripes = 0;
+    }
+    return view;
   }
 
   // The entry at the index that the restore has in every log, where logs have trees: a record
@@ -272,6 +294,14 @@ class FreshDirectory {
   std::unique_ptr<ledger::DirectoryLock> lock_;
 };
 
+Status check_turn(const RestoreOptions& options) {
+  if (options.turn == RestoreTurn::Host || has_resident_turn(options.nodes.size())) {
+    return Status{};
+  }
+  return refused("--turn resident makes clusters of 3, 5 or 7 nodes, and --nodes names " +
+                 std::to_string(options.nodes.size()));
+}
+
 template <typename T>
 void add_number(ledger::Sha256Stream& hash, T value) {
   std::array<std::byte, sizeof value> bytes{};
@@ -282,6 +312,7 @@ void add_number(ledger::Sha256Stream& hash, T value) {
 // The same on every node that restores alike, and on no other.
 ClusterId derived_cluster(const RestoreOptions& options, const ledger::SnapshotFacts& facts) {
   constexpr std::string_view kWhat = "gcoord restore 1";
+  constexpr std::string_view kResidentTurn = "resident";
   ledger::Sha256Stream hash;
   hash.add(std::as_bytes(std::span{kWhat}));
   hash.add(facts.digest);
@@ -289,6 +320,9 @@ ClusterId derived_cluster(const RestoreOptions& options, const ledger::SnapshotF
   add_number(hash, std::uint32_t{options.drop_sessions ? 1u : 0u});
   std::vector<NodeId> nodes = options.nodes;
   std::sort(nodes.begin(), nodes.end());
+  if (options.turn == RestoreTurn::Resident) {
+    hash.add(std::as_bytes(std::span{kResidentTurn}));
+  }
   add_number(hash, static_cast<std::uint32_t>(nodes.size()));
   for (const NodeId node : nodes) {
     add_number(hash, node.value);
@@ -305,6 +339,7 @@ Result<Restored> restore_snapshot(const RestoreOptions& options) {
   if (std::ranges::find(options.nodes, options.node) == options.nodes.end()) {
     return refused("--nodes does not name the node of --node");
   }
+  GCOORD_TRY_STATUS(check_turn(options));
   GCOORD_TRY(const consensus::Configuration configuration, first_configuration(options.nodes));
   GCOORD_TRY(const auto directory, FreshDirectory::open(options.data_directory));
   GCOORD_TRY(auto store, ledger::CheckpointStore::open(options.data_directory + "/checkpoint"));

@@ -13,6 +13,9 @@
 //   - a cluster id of its own, so that nothing of the old cluster is heard;
 //   - incarnations above all that the old cluster had: ids of sessions are made of them.
 //
+// For the resident turn the same values are written in the form of its store
+// (server/resident/stored/state.h): as a resident node would have left them behind.
+//
 // The directory gets its identity last, so one that was not finished is refused by gcoordd and by
 // another restore. docs/adr/0035 has the reasons. One thread.
 #pragma once
@@ -35,6 +38,9 @@ inline constexpr std::uint64_t kTokenBump = std::uint64_t{1} << 40;
 // Half a year of an election per second.
 inline constexpr std::uint64_t kTermBump = std::uint64_t{1} << 24;
 
+// Which turn starts from the directory. A file is of neither.
+enum class RestoreTurn : std::uint8_t { Host, Resident };
+
 struct RestoreOptions {
   std::string file;
   std::string data_directory;  // Empty, or made here; its parent exists.
@@ -46,7 +52,8 @@ struct RestoreOptions {
   std::string cluster_token;  // Tells two clusters that are restored alike from each other.
   std::uint64_t token_bump = kTokenBump;
   bool drop_sessions = false;
-  std::uint64_t random_id = 0;  // Of the directory; not 0.
+  RestoreTurn turn = RestoreTurn::Host;  // Resident: 3, 5 or 7 nodes, durable.
+  std::uint64_t random_id = 0;           // Of the directory; not 0.
 };
 
 struct Restored {

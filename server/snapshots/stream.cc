@@ -1,9 +1,12 @@
 #include "server/snapshots/stream.h"
 
+#include "protocol/error_codes.h"
 #include "protocol/ledger/snapshot_messages.h"
 #include "server/interfaces/errors.h"
 #include "server/replicas/ledger_state.h"
 #include "server/replicas/shard_codec.h"
+#include "server/resident/stored/state.h"
+#include "server/resident/stored/turn_mark.h"
 
 #include <algorithm>
 #include <string>
@@ -15,13 +18,39 @@ namespace {
 // One is being sent while the next one is made.
 constexpr std::size_t kPiecesReadyMax = 2;
 
-// Entries behind the applied index are not part of a snapshot.
-class NoEntries final : public HardEntryVisitor {
+// Entries behind the floor are not part of a snapshot; the term of one of them may be.
+class TermOf final : public HardEntryVisitor {
  public:
-  void on_entry(LogIndex, Term, const EntryView&) override {}
+  explicit TermOf(LogIndex index) : index_(index) {}
+
+  void on_entry(LogIndex index, Term term, const EntryView&) override {
+    term_ = index == index_ ? term : term_;
+  }
+
+  // Term{}: no entry was at the index.
+  Term term() const { return term_; }
+
+ private:
+  LogIndex index_;
+  Term term_;
 };
 
+// False: no node writes such a value.
+bool take_parts(std::span<const std::byte> bytes, StoredParts& parts) {
+  const auto split = split_stored_state(bytes);
+  if (split) {
+    parts = *split;
+  }
+  return split.has_value();
+}
+
 }  // namespace
+
+// What a snapshot says of a shard.
+struct SnapshotStream::ShardParts {
+  ledger::SnapshotShard shard;
+  std::span<const std::byte> state, view, access, limits;
+};
 
 SnapshotStream::SnapshotStream(const ledger::CheckpointStore& store,
                                ledger::SnapshotHeader header,
@@ -61,7 +90,9 @@ void SnapshotStream::run() {
   ledger::SnapshotEncoder encoder(header_,
                                   [this](std::span<const std::byte> bytes) { add(bytes); });
   encoder_ = &encoder;
-  const Status loaded = store_.load(*this);
+  const auto resident = is_of_resident_turn(store_);
+  resident_ = resident.ok() && resident.value();
+  const Status loaded = resident.ok() ? store_.load(*this) : resident.status();
   if (!loaded.ok()) {
     return fail(loaded);
   }
@@ -84,43 +115,67 @@ void SnapshotStream::on_shard(ShardId shard,
   }
 }
 
+// The state of a resident node may be of a later index than the floor beside it: it came from
+// another host. It is as decided, and what stands at its index says of which term it is.
+Result<SnapshotStream::ShardParts> SnapshotStream::parts_of(
+    ShardId shard, std::span<const std::byte> hard, std::span<const std::byte> service) const {
+  StoredParts stored{.head = {}, .pieces = {}, .service = service};
+  const bool whole = !resident_ || take_parts(service, stored);
+  TermOf at_state(LogIndex{stored.head.index});
+  const auto value = decode_hard_value(hard, at_state);
+  const auto state = service_part(shard, stored.service);
+  const auto view = view_part(shard, stored.service);
+  const auto access = access_part(shard, stored.service);
+  const auto limits = limits_part(shard, stored.service);
+  if (!value || !whole || !state || !view || !access || !limits ||
+      shard.value >= header_.shard_count) {
+    return Status{
+        StatusCode::DataLoss,
+        "shard " + std::to_string(shard.value) + " has a checkpoint that cannot be decoded",
+        kCheckpointImpossible};
+  }
+  ShardParts parts{.shard = {.shard = shard,
+                             .applied = value->floor,
+                             .applied_term = value->floor_term,
+                             .term = value->term},
+                   .state = *state,
+                   .view = *view,
+                   .access = *access,
+                   .limits = *limits};
+  if (resident_ && stored.head.index != value->floor.value) {
+    if (at_state.term() == Term{}) {
+      return protocol::make_error(protocol::ErrorCode::SnapshotBusy,
+                                  "shard " + std::to_string(shard.value));
+    }
+    parts.shard.applied = LogIndex{stored.head.index};
+    parts.shard.applied_term = at_state.term();
+  }
+  return parts;
+}
+
 Status SnapshotStream::write_shard(ShardId shard,
                                    std::span<const std::byte> hard,
                                    std::span<const std::byte> service) {
-  NoEntries no_entries;
-  const auto value = decode_hard_value(hard, no_entries);
-  const auto state = service_part(shard, service);
-  const auto view = view_part(shard, service);
-  const auto access = access_part(shard, service);
-  const auto limits = limits_part(shard, service);
-  if (!value || !state || !view || !access || !limits || shard.value >= header_.shard_count) {
-    return {StatusCode::DataLoss,
-            "shard " + std::to_string(shard.value) + " has a checkpoint that cannot be decoded",
-            kCheckpointImpossible};
-  }
-  if (value->floor == LogIndex{0}) {
+  GCOORD_TRY(const ShardParts parts, parts_of(shard, hard, service));
+  if (parts.shard.applied == LogIndex{0}) {
     return {};  // Nothing was applied, so nothing is said.
   }
   ledger::SnapshotFrontier frontier;
   if (frontier_at_) {
-    GCOORD_TRY(frontier, frontier_at_(shard, value->floor.value));
+    GCOORD_TRY(frontier, frontier_at_(shard, parts.shard.applied.value));
   }
-  encoder_->shard({.shard = shard,
-                   .applied = value->floor,
-                   .applied_term = value->floor_term,
-                   .term = value->term},
-                  *state);
+  encoder_->shard(parts.shard, parts.state);
   if (frontier_at_) {
     encoder_->frontier(frontier);
   }
-  if (!view->empty()) {
-    encoder_->section(ledger::SnapshotKind::View, ledger::kSnapshotPassOver, *view);
+  if (!parts.view.empty()) {
+    encoder_->section(ledger::SnapshotKind::View, ledger::kSnapshotPassOver, parts.view);
   }
-  if (!access->empty()) {
-    encoder_->section(ledger::SnapshotKind::Access, 0, *access);
+  if (!parts.access.empty()) {
+    encoder_->section(ledger::SnapshotKind::Access, 0, parts.access);
   }
-  if (!limits->empty()) {
-    encoder_->section(ledger::SnapshotKind::Limits, ledger::kSnapshotPassOver, *limits);
+  if (!parts.limits.empty()) {
+    encoder_->section(ledger::SnapshotKind::Limits, ledger::kSnapshotPassOver, parts.limits);
   }
   return {};
 }

@@ -4,7 +4,8 @@
 // The store is read as it is at one moment, whatever is written to it meanwhile: every shard at an
 // index that was decided, applied and is durable here. Nothing but two pieces of the file and the
 // shard under way is held; the thread waits while nobody takes them. Undecided entries, votes and
-// what else only this replica knows stay behind.
+// what else only this replica knows stay behind. A resident node's store gives the same file: what
+// its device needs beside the states (server/resident/stored/state.h) stays behind, too.
 //
 // take() is for one thread; the store outlives the stream.
 #pragma once
@@ -64,11 +65,17 @@ class SnapshotStream final : private ledger::CheckpointVisitor {
   void hand_over(bool last);
   void fail(const Status& status);
 
+  struct ShardParts;
+  Result<ShardParts> parts_of(ShardId shard,
+                              std::span<const std::byte> hard,
+                              std::span<const std::byte> service) const;
+
   const ledger::CheckpointStore& store_;
   const ledger::SnapshotHeader header_;
   const FrontierAt frontier_at_;
   const std::function<void()> on_piece_;
   ledger::SnapshotEncoder* encoder_ = nullptr;  // While run() lives. The thread's.
+  bool resident_ = false;                       // The store is a resident node's. The thread's.
   std::vector<std::byte> filling_;              // The thread's.
 
   std::mutex mutex_;  // Guards what follows.

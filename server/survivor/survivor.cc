@@ -2,7 +2,6 @@
 
 #include "consensus/step/log_runs.h"
 #include "ledger/base/error_details.h"
-#include "ledger/checkpoint/checkpoint_store.h"
 #include "ledger/cluster/repair_file.h"
 #include "ledger/disk/posix_disk.h"
 #include "ledger/snapshot/encoder.h"
@@ -16,6 +15,7 @@
 #include "server/replicas/recovery.h"
 #include "server/replicas/replica_rows.h"
 #include "server/replicas/shard_codec.h"
+#include "server/survivor/resident_log.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -44,14 +44,6 @@ Status check_there(const std::string& path, const char* what, std::uint32_t deta
 Result<consensus::Configuration> founders_in(const ledger::CheckpointStore& store) {
   const auto stored = store.get_meta(kInitialConfigurationKey);
   return stored.ok() ? founding_configuration(stored.value()) : stored.status();
-}
-
-Status check_turn(const ledger::CheckpointStore& store) {
-  const auto stored = store.get_meta(kTurnKey);
-  if (stored.ok()) {
-    return unfit("it was written with --turn resident, whose directories have no service state");
-  }
-  return stored.status().code() == StatusCode::NotFound ? Status{} : stored.status();
 }
 
 // What the directory says of itself before anything in it is read.
@@ -137,6 +129,7 @@ struct Survivor::Impl {
   std::unique_ptr<ledger::CheckpointStore> store;
   ReplicaRows rows;
   std::unique_ptr<OfflineMachine> offline;
+  std::unique_ptr<ResidentLog> resident;  // Stands before it where the directory is one's.
   membership::ViewCpu views;
   SurvivorFacts facts;
 };
@@ -146,7 +139,6 @@ Status Survivor::Impl::open_stores(const std::string& directory) {
       check_there(directory + "/checkpoint", "checkpoint store", ledger::kCheckpointRot));
   GCOORD_TRY_STATUS(check_there(directory + "/history", "history store", ledger::kHistoryRot));
   GCOORD_TRY(store, ledger::CheckpointStore::open(directory + "/checkpoint"));
-  GCOORD_TRY_STATUS(check_turn(*store));
   GCOORD_TRY(offline,
              OfflineMachine::open(directory + "/history", identity->identity().shard_count));
   return Status{};
@@ -187,11 +179,13 @@ Status Survivor::Impl::read(const std::string& directory, const protocol::Cluste
   GCOORD_TRY_STATUS(check_member(kept, identity->identity().node));  // A witness has no stores.
   GCOORD_TRY_STATUS(open_stores(directory));
   GCOORD_TRY(const consensus::Configuration founders, founders_in(*store));
+  GCOORD_TRY(resident,
+             ResidentLog::open(*store, identity->identity(), {founders, offline->machine()}));
   Recovery recovery({.map = rows.map,
                      .columns = rows.columns(),
                      .pool = rows.pool,
                      .log = rows.log,
-                     .service = offline->machine(),
+                     .service = resident ? resident->machine() : offline->machine(),
                      .grow = [this](std::uint32_t slots) { return rows.stepper->grow(slots); }},
                     identity->identity().node);
   recovery.decide_all();
@@ -211,6 +205,7 @@ void Survivor::Impl::count(const Recovery& recovery) {
   facts.directory = identity->directory_id();
   facts.incarnation = identity->incarnation();
   facts.newest_ms = offline->newest_ms();
+  facts.resident = resident != nullptr;
   for (std::uint32_t row = 0; row < rows.map.row_count(); ++row) {
     const Recovery::Reach reach = recovery.reach(row);
     facts.shards_used += reach.last == LogIndex{0} ? 0 : 1;

@@ -25,6 +25,7 @@ namespace gcoord::server {
 
 struct SurvivorFacts {
   ledger::NodeIdentity identity;
+  bool resident = false;  // It was written with --turn resident.
   std::uint64_t directory = 0;
   Incarnation incarnation;
   protocol::ClusterView view;  // With every entry; epoch 0: the cluster had none yet.

@@ -33,11 +33,15 @@ class ProcessCluster : public testing::Test {
     options.shards = shards_;
     options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};
     options.arguments_of_node = arguments_of_node_;
+    change(options);
     auto cluster = chaos::LocalCluster::plan(options);
     ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
     cluster_.emplace(std::move(cluster).value());
     ASSERT_TRUE(cluster_->start_all(kPatience).ok());
   }
+
+  // What a test wants otherwise, before anything is planned.
+  virtual void change(chaos::LocalClusterOptions& /*options*/) const {}
 
   // Clients of different seeds begin at different nodes.
   client::Client connect(std::uint64_t seed) const {

@@ -2,6 +2,7 @@
 // are interrupted leave no file.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/cli/gcoordd/applied_everywhere.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -78,29 +79,6 @@ class SnapshotProcessTest : public testing::Test {
     return checked.json().value("verdict", checked.out + checked.err);
   }
 
-  // Waits until a node has applied what the others have: a follower may be a message behind.
-  void await_equal(std::uint32_t node) {
-    const auto applied = [&](std::uint32_t of) {
-      std::vector<std::string> indexes;
-      const Finished listed =
-          (*ctl_)({"-o", "json", "shard", "ls", "--node", std::to_string(of), "--limit", "256"});
-      for (const auto& row : listed.json().value("rows", nlohmann::json::array())) {
-        indexes.push_back(row.value("applied", ""));
-      }
-      return indexes;
-    };
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (std::chrono::steady_clock::now() < deadline) {
-      const auto here = applied(node);
-      const auto others = {applied(1), applied(2), applied(3)};
-      if (!here.empty() && std::ranges::all_of(others, [&](const auto& o) { return o == here; })) {
-        return;
-      }
-      std::this_thread::yield();
-    }
-    FAIL() << "node " << node << " did not catch up";
-  }
-
   Ctl ctl_of_node(std::uint32_t node) const { return Ctl(cluster_->endpoints()[node - 1]); }
 
   // The new cluster's directories, made one by one; its id.
@@ -141,7 +119,7 @@ TEST_F(SnapshotProcessTest,
     const std::string name = "held-" + std::to_string(k);
     held[name] = acquire(*ctl_, name);
   }
-  await_equal(2);
+  await_equal(*cluster_, 2);
   ChildProcess load = ctl_->start({"bench", "lock", "--clients", "4", "--seconds", "3"});
   const nlohmann::json saved = ctl_->json({"snapshot", "save", file(), "--node", "2"});
   EXPECT_EQ(saved.value("node", 0), 2);
@@ -187,7 +165,7 @@ TEST_F(SnapshotProcessTest,
 TEST_F(SnapshotProcessTest, ARestoredClusterServesAndSurvivesItsNodesWithoutADisk) {
   start({"--durability", "memory"});
   const nlohmann::json grant = acquire(*ctl_, "a");
-  await_equal(1);
+  await_equal(*cluster_, 1);
   const nlohmann::json saved = ctl_->json({"snapshot", "save", file(), "--node", "1"});
   EXPECT_EQ(saved.value("durability", ""), "memory");
   cluster_->stop_all(kPatience);

@@ -7,6 +7,7 @@
 #include "server/resident/engine/shape.h"
 #include "server/resident/node/device.h"
 #include "server/resident/node/image.h"
+#include "server/resident/stored/turn_mark.h"
 
 #include <algorithm>
 #include <bit>
@@ -21,6 +22,14 @@ namespace gcoord::server {
 namespace {
 
 constexpr std::uint64_t kHeartbeatMs = 200;
+
+static_assert([] {
+  bool same = true;
+  for (std::size_t nodes = 0; nodes <= kTurnNodesMax + 1; ++nodes) {
+    same &= has_resident_turn(nodes) == has_turn_of(nodes);
+  }
+  return same;
+}());
 
 Status not_served(const std::string& what) {
   return protocol::make_error(protocol::ErrorCode::OptionInvalid, "--turn resident " + what);
@@ -151,6 +160,7 @@ Status ResidentReplicas::open_storage(MetricsRegistry& metrics) {
   GCOORD_TRY(storage_,
              ResidentStorage::open(options_.engine, *rows_, *requests_, service_, metrics));
   identity_ = &storage_->identity();
+  set_checkpoint_source(*storage_);
   Status filled;
   GCOORD_TRY_STATUS(device_.node->restore(
       [this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));

@@ -37,7 +37,6 @@
 #include "common/status.h"
 #include "ledger/directory/data_directory.h"
 #include "netcore/peers/network.h"
-#include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
 #include "server/peers/admission.h"
 #include "server/peers/directory_claim.h"
@@ -54,6 +53,7 @@
 #include "server/resident/links/link_keeper.h"
 #include "server/resident/links/start_barrier.h"
 #include "server/resident/node/device.h"
+#include "server/resident/saves/checkpointed_log.h"
 
 #include <chrono>
 #include <cstddef>
@@ -94,7 +94,7 @@ constexpr std::uint64_t proxy_silence_ms(const ReplicaOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms * 3 / 4;
 }
 
-class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
+class ResidentReplicas final : public CheckpointedLog, private netcore::Sink {
  public:
   // Failures are for the operator: OptionInvalid for what is not served, the directory's and the
   // device's own numbers, the network's.

@@ -3,9 +3,9 @@
 #include "common/device/device_errors.h"
 #include "server/interfaces/errors.h"
 #include "server/resident/node/lock_turn_service.h"
+#include "server/resident/stored/state.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -453,30 +453,6 @@ Result<bool> ResidentRows::install(const HostState& state) {
   return true;
 }
 
-namespace {
-
-// Before the pieces, and behind them the service's bytes. On disk: never change the order.
-struct StoredHead {
-  std::uint64_t index = 0;
-  std::uint64_t pieces_next = 0;
-  std::uint32_t piece_count = 0;
-  std::uint32_t marks = 0;  // Bits below; 0 of earlier releases, 1 of those with records alone.
-};
-
-// Of the shard's log up to here. Never renumber.
-constexpr std::uint32_t kHasRecords = 1;
-constexpr std::uint32_t kHasStamps = 2;
-
-static_assert(sizeof(StoredHead) == 24);
-
-StoredHead head_of(std::span<const std::byte> bytes) {
-  StoredHead head;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return head;
-}
-
-}  // namespace
-
 void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
   const CommandReassembler::Pieces pieces = this->pieces(shard);
   const Row& row = rows_[shard.value];
@@ -485,11 +461,7 @@ void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byt
       .pieces_next = pieces.next.value,
       .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
       .marks = (row.has_records ? kHasRecords : 0) | (row.has_stamps ? kHasStamps : 0)};
-  const auto add = [&bytes](std::span<const std::byte> more) {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  };
-  add(std::as_bytes(std::span{&head, 1}));
-  add(std::as_bytes(std::span{pieces.entries}));
+  begin_stored_state(bytes, head, std::as_bytes(std::span{pieces.entries}));
   if (purpose == StoredFor::Checkpoint) {
     service_.checkpoint(shard, bytes);
   } else {
@@ -498,14 +470,12 @@ void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byt
 }
 
 bool ResidentRows::well_formed(std::span<const std::byte> bytes) {
-  return bytes.empty() || (bytes.size() >= sizeof(StoredHead) &&
-                           head_of(bytes).piece_count <= locks::kRecordPiecesMax &&
-                           (bytes.size() - sizeof(StoredHead)) / sizeof(locks::LockEntry) >=
-                               head_of(bytes).piece_count);
+  return split_stored_state(bytes).has_value();
 }
 
 Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
-  if (!well_formed(bytes)) {
+  const auto stored = split_stored_state(bytes);
+  if (!stored) {
     return {StatusCode::DataLoss, "an impossible stored state"};
   }
   Row& row = rows_[shard.value];
@@ -514,13 +484,10 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
   if (bytes.empty()) {
     return service_.install(shard, bytes);
   }
-  const StoredHead head = head_of(bytes);
+  const StoredHead& head = stored->head;
   CommandReassembler::Pieces pieces{LogIndex{head.pieces_next}, {}};
   pieces.entries.resize(head.piece_count);
-  bytes = bytes.subspan(sizeof head);
-  const std::size_t piece_bytes = pieces.entries.size() * sizeof(locks::LockEntry);
-  std::copy_n(
-      bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
+  std::ranges::copy(stored->pieces, std::as_writable_bytes(std::span{pieces.entries}).begin());
   row.applied = LogIndex{head.index};
   if ((head.marks & kHasRecords) != 0) {
     mark_once(row.has_records, counts_.recorded);
@@ -529,7 +496,7 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
     mark_once(row.has_stamps, counts_.stamped);
   }
   commands_.put(shard, pieces);
-  return service_.install(shard, bytes.subspan(piece_bytes));
+  return service_.install(shard, stored->service);
 }
 
 void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry& entry) {

@@ -24,9 +24,11 @@
 #include "server/replicas/turn_record.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/node/node.h"
+#include "server/resident/saves/checkpointed_log.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -70,7 +72,7 @@ class StoredStateMachine final : public StateMachine {
   ResidentRows& rows_;
 };
 
-class ResidentStorage {
+class ResidentStorage final : public CheckpointSource {
  public:
   // Opens the directory and recovers rows and state into `rows`. All references outlive it.
   static Result<std::unique_ptr<ResidentStorage>> open(const ReplicaOptions& options,
@@ -110,6 +112,14 @@ class ResidentStorage {
 
   // A bounded part of a checkpoint's work. What a finished one says, once.
   std::size_t checkpoint(std::uint64_t now_ms) { return checkpointing_->advance(now_ms, {}); }
+
+  const ledger::CheckpointStore& checkpoint_store() const override { return disk_->checkpoints(); }
+
+  std::uint64_t request_checkpoint() override { return checkpointing_->request(); }
+
+  std::optional<Status> checkpoint_outcome(std::uint64_t number) const override {
+    return checkpointing_->outcome(number);
+  }
 
   // Whether that may read states of rows.
   bool reads_states() const { return checkpointing_->under_way(); }

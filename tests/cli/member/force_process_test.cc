@@ -1,8 +1,10 @@
 // Two of three real nodes are lost for good: a new cluster is made of the third one's directory,
-// keeps what that has, refuses who comes back from the old one, and grows again.
+// keeps what that has, refuses who comes back from the old one, and grows again. The old cluster is
+// of either turn; the new one, of one node, is always of the host's.
 #include "chaos/process/directory_copy.h"
 #include "chaos/process/free_ports.h"
 #include "common/host/child_process.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <gmock/gmock.h>
@@ -41,9 +43,16 @@ std::string fact(const Finished& finished, const std::string& name) {
   return "";
 }
 
-class ForceProcessTest : public ProcessCluster {
+class ForceNodesTest : public ProcessCluster {
  protected:
-  ForceProcessTest() : ProcessCluster(16) {}
+  explicit ForceNodesTest(std::string turn) : ProcessCluster(16), turn_(std::move(turn)) {}
+
+  // The survivor's next life is one node, which no resident turn has.
+  void change(chaos::LocalClusterOptions& options) const override {
+    options.arguments_of_life = [turn = turn_](std::uint32_t node, std::uint32_t life) {
+      return turn_flags(node == kSurvivor && life > 1 ? "host" : turn);
+    };
+  }
 
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(ProcessCluster::SetUp());
@@ -128,6 +137,7 @@ class ForceProcessTest : public ProcessCluster {
     EXPECT_EQ(dry.code, 0) << dry.err;
     EXPECT_THAT(dry.err, HasSubstr("Lost: whatever the other nodes"));
     EXPECT_EQ(fact(dry, "other-nodes"), "1, 2");
+    EXPECT_EQ(fact(dry, "turn"), turn_);
     EXPECT_GT(std::stoull(fact(dry, "entries")), 8u);
     EXPECT_EQ(identity(), before);
     retired_id_ = fact(dry, "cluster-id");
@@ -245,6 +255,7 @@ class ForceProcessTest : public ProcessCluster {
     EXPECT_FALSE(acquire(ctl, "grown").value("token", "").empty());
   }
 
+  const std::string turn_;
   std::map<std::string, std::string> held_;  // Tokens, by name.
   std::string kept_copy_;
   std::string retired_id_;
@@ -252,7 +263,9 @@ class ForceProcessTest : public ProcessCluster {
   std::optional<ChildProcess> joined_;
 };
 
-TEST_F(ForceProcessTest, TheLastOfThreeNodesGoesOnAsANewClusterAndGrowsAgain) {
+class ForceTurnTest : public AtBothTurns<ForceNodesTest> {};
+
+TEST_P(ForceTurnTest, TheLastOfThreeNodesGoesOnAsANewClusterAndGrowsAgain) {
   ASSERT_NO_FATAL_FAILURE(hold_and_kill());
   ASSERT_NO_FATAL_FAILURE(expect_refusals());
   ASSERT_NO_FATAL_FAILURE(make());
@@ -261,6 +274,8 @@ TEST_F(ForceProcessTest, TheLastOfThreeNodesGoesOnAsANewClusterAndGrowsAgain) {
   ASSERT_NO_FATAL_FAILURE(expect_old_node_is_refused());
   ASSERT_NO_FATAL_FAILURE(grow());
 }
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, ForceTurnTest, both_turns(), turn_name);
 
 }  // namespace
 }  // namespace gcoord::cli

@@ -254,16 +254,6 @@ TEST(ForceNewClusterTest, WhatTheNodeHeardOfItselfIsRefused) {
   const auto identity = ledger::IdentityFile::read(*disk).value();
   ASSERT_TRUE(identity->take_over(identity->incarnation(), 5).ok());
   EXPECT_THAT(refusal(rejoining).message(), HasSubstr("was lost"));
-
-  const SurvivorDirectory resident;
-  {
-    const auto store = ledger::CheckpointStore::open(resident.path() + "/checkpoint").value();
-    ledger::CheckpointBatch batch;
-    const std::byte mark{1};
-    batch.put_meta(kTurnKey, {&mark, 1});
-    ASSERT_TRUE(store->write(batch).ok());
-  }
-  EXPECT_THAT(refusal(resident).message(), HasSubstr("resident"));
 }
 
 TEST(ForceNewClusterTest, DamageIsRefused) {

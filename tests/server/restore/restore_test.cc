@@ -15,6 +15,8 @@
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/ledger_state.h"
 #include "server/replicas/shard_codec.h"
+#include "server/resident/stored/state.h"
+#include "server/resident/stored/turn_mark.h"
 #include "server/restore/states.h"
 #include "tests/ledger/snapshot/snapshot_samples.h"
 #include "tests/scratch_folder.h"
@@ -199,6 +201,70 @@ TEST_F(SnapshotRestoreTest, DropsSessionsAndTheirLocksButNotTheirTokens) {
   EXPECT_EQ(stored.state.token_last, kTokenBump + 1);
 }
 
+// The values of a directory as a resident node leaves them: the host turn's behind a head.
+class ResidentValues final : public ledger::CheckpointVisitor {
+ public:
+  void on_shard(ShardId shard,
+                std::span<const std::byte> hard,
+                std::span<const std::byte> service) override {
+    NoEntries entries;
+    const auto value = decode_hard_value(hard, entries);
+    const auto stored = split_stored_state(service);
+    ASSERT_TRUE(value && stored);
+    EXPECT_EQ(stored->head.index, value->floor.value);
+    EXPECT_EQ(stored->head.piece_count, 0u);
+    EXPECT_EQ(stored->head.marks, 0u) << "nothing stands in the new log";
+    services[shard.value].assign(stored->service.begin(), stored->service.end());
+  }
+
+  std::map<std::uint32_t, std::vector<std::byte>> services;
+};
+
+TEST_F(SnapshotRestoreTest, ADirectoryOfTheResidentTurnHasTheSameStatesBehindItsHeads) {
+  ASSERT_TRUE(restore_snapshot(options(1)).ok());
+  RestoreOptions resident = options(2);
+  resident.turn = RestoreTurn::Resident;
+  const auto restored = restore_snapshot(resident);
+  ASSERT_TRUE(restored.ok()) << restored.status().to_string();
+  EXPECT_EQ(restored.value().locks, 1u);
+  const auto host =
+      ledger::CheckpointStore::open(options(1).data_directory + "/checkpoint").value();
+  const auto store = ledger::CheckpointStore::open(resident.data_directory + "/checkpoint").value();
+  EXPECT_FALSE(is_of_resident_turn(*host).value());
+  EXPECT_TRUE(is_of_resident_turn(*store).value());
+  ResidentValues values;
+  ASSERT_TRUE(store->load(values).ok());
+  ASSERT_EQ(values.services.size(), kShards);
+  for (const auto& [shard, service] : values.services) {
+    EXPECT_EQ(service, host->get(ledger::CheckpointColumn::Service, ShardId{shard}).value())
+        << shard;
+  }
+}
+
+// In memory mode a resident node begins with nothing, and would not find what lies there.
+TEST_F(SnapshotRestoreTest, AResidentTurnTakesNoFileOfMemoryMode) {
+  ledger::SnapshotHeader header = ledger::sample_header();
+  header.durable = false;
+  write({}, header);
+  RestoreOptions resident = options(1);
+  resident.turn = RestoreTurn::Resident;
+  const auto refused = restore_snapshot(resident);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().detail(), ledger::kRestoreRefused);
+  EXPECT_FALSE(std::filesystem::exists(resident.data_directory));
+  EXPECT_TRUE(restore_snapshot(options(1)).ok());
+}
+
+TEST_F(SnapshotRestoreTest, AResidentTurnHasThreeFiveOrSevenNodes) {
+  RestoreOptions two = options(1);
+  two.turn = RestoreTurn::Resident;
+  two.nodes.pop_back();
+  const auto refused = restore_snapshot(two);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().detail(), ledger::kRestoreRefused);
+  EXPECT_FALSE(std::filesystem::exists(two.data_directory));
+}
+
 TEST_F(SnapshotRestoreTest, NodesThatAreRestoredAlikeFormOneClusterAndOthersDoNot) {
   const auto one = cluster_of(options(1));
   ASSERT_TRUE(one.ok()) << one.status().to_string();
@@ -212,6 +278,9 @@ TEST_F(SnapshotRestoreTest, NodesThatAreRestoredAlikeFormOneClusterAndOthersDoNo
   EXPECT_NE(cluster_of(other).value(), one.value());
   other = options(1);
   other.nodes.pop_back();
+  EXPECT_NE(cluster_of(other).value(), one.value());
+  other = options(1);
+  other.turn = RestoreTurn::Resident;
   EXPECT_NE(cluster_of(other).value(), one.value());
   other = options(1);
   other.cluster_token = "another";
@@ -261,7 +330,7 @@ TEST_F(SnapshotRestoreTest, TheClusterViewGoesOnWithTheNodesOfTheNewCluster) {
   protocol::Member two{.id = NodeId{2}, .name = "db"};
   two.labels = {{"zone", "a"}};
   const membership::ViewCpu saved{{.epoch = 6,
-                                   .settings = {.shards = kShards},
+                                   .settings = {.shards = kShards, .turn = 1, .stripes = 64},
                                    .nodes = {two, {.id = NodeId{9}, .name = "x"}}}};
   std::vector<std::byte> view;
   saved.serialize(view);
@@ -275,6 +344,8 @@ TEST_F(SnapshotRestoreTest, TheClusterViewGoesOnWithTheNodesOfTheNewCluster) {
   ASSERT_TRUE(state.has_value());
   const protocol::ClusterView& restored = state->view();
   EXPECT_EQ(restored.epoch, 7u);
+  EXPECT_EQ(restored.settings, (protocol::ViewSettings{.shards = kShards}))
+      << "whoever joins takes the turn of the new cluster";
   EXPECT_EQ(protocol::find_member(restored, NodeId{1})->name, "node-1");
   EXPECT_EQ(protocol::find_member(restored, NodeId{2})->name, "db");
   EXPECT_EQ(protocol::find_member(restored, NodeId{2})->labels, two.labels);

@@ -6,13 +6,18 @@
 #include "protocol/ledger/snapshot_messages.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/shard_codec.h"
+#include "server/resident/stored/state.h"
+#include "server/resident/stored/turn_mark.h"
 #include "tests/ledger/snapshot/snapshot_samples.h"
 #include "tests/server/fake_engine.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 namespace gcoord::server {
 namespace {
@@ -229,6 +234,82 @@ TEST_F(SnapshotSavesTest, SendsTheFrontiersOfANodeThatKeepsTrees) {
   ASSERT_TRUE(reader.shards[0].frontier.has_value());
   EXPECT_EQ(reader.shards[0].frontier->size, 2u);
   EXPECT_EQ(reader.shards[0].frontier->peaks[0], ledger::MerkleHash{std::byte{7}});
+}
+
+// A store with one shard, of the host's turn or a resident one's, whose state is of an index that
+// may differ from the floor of its log, 10.
+class OneShardStore {
+ public:
+  explicit OneShardStore(std::optional<std::uint64_t> state_index) {
+    ledger::CheckpointBatch batch;
+    std::vector<std::byte> hard;
+    std::vector<std::byte> state;
+    encode_hard_value(hard,
+                      {.term = Term{5},
+                       .floor = LogIndex{10},
+                       .floor_term = Term{3},
+                       .configuration = first_configuration({NodeId{1}}).value()});
+    encode_hard_entry(hard, Term{4}, {consensus::EntryKind::Noop, {}});  // At 11.
+    if (state_index) {
+      mark_resident_turn(batch);
+      const std::array<std::byte, 64> piece{std::byte{9}};
+      begin_stored_state(
+          state, {.index = *state_index, .pieces_next = *state_index, .piece_count = 1}, piece);
+    }
+    const auto own = ledger::sample_state(5'000, 77);
+    state.insert(state.end(), own.begin(), own.end());
+    batch.put(ledger::CheckpointColumn::Hard, ShardId{5}, hard);
+    batch.put(ledger::CheckpointColumn::Service, ShardId{5}, state);
+    EXPECT_TRUE(store_->write(batch).ok());
+  }
+
+  // The whole file, or why there is none.
+  Result<std::vector<std::byte>> file() const {
+    std::atomic<int> wakes{0};
+    SnapshotStream stream(*store_, ledger::sample_header(), {}, [&wakes] {
+      ++wakes;
+      wakes.notify_one();
+    });
+    wakes.wait(0);
+    const auto piece = stream.take();
+    EXPECT_TRUE(piece.has_value());
+    GCOORD_TRY(const SnapshotPiece whole, *piece);
+    EXPECT_TRUE(whole.last);
+    return whole.bytes;
+  }
+
+ private:
+  ledger::CheckpointMedium medium_;
+  std::unique_ptr<ledger::CheckpointStore> store_ = ledger::open_memory_checkpoint_store(medium_);
+};
+
+TEST(SnapshotTurnsTest, TheSameStateIsTheSameFileAtBothTurns) {
+  const auto host = OneShardStore(std::nullopt).file();
+  const auto resident = OneShardStore(10).file();
+  ASSERT_TRUE(host.ok() && resident.ok()) << resident.status().to_string();
+  EXPECT_EQ(resident.value(), host.value());
+}
+
+TEST(SnapshotTurnsTest, AStateOfALaterIndexIsSavedAsOfThatIndex) {
+  const auto file = OneShardStore(11).file();
+  ASSERT_TRUE(file.ok()) << file.status().to_string();
+  ledger::SampleReader reader;
+  ledger::SnapshotDecoder decoder(reader);
+  ASSERT_TRUE(decoder.feed(file.value()).ok());
+  ASSERT_TRUE(decoder.finish().ok());
+  ASSERT_EQ(reader.shards.size(), 1u);
+  EXPECT_EQ(reader.shards[0].head.applied, LogIndex{11});
+  EXPECT_EQ(reader.shards[0].head.applied_term, Term{4});
+  EXPECT_EQ(reader.shards[0].head.term, Term{5});
+}
+
+// A device that stands for a snapshot whose state another host has not sent yet.
+TEST(SnapshotTurnsTest, AShardWhoseStateIsStillToComeEndsTheSave) {
+  for (const std::uint64_t index : {7u, 12u}) {
+    const auto file = OneShardStore(index).file();
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.status().detail(), static_cast<std::uint32_t>(ErrorCode::SnapshotBusy));
+  }
 }
 
 TEST_F(SnapshotSavesTest, KeepsTheHistoryThatItNeedsUntilItIsMadeOrGivenUp) {

@@ -45,6 +45,7 @@ Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, E
                                        .locks_max = options.locks_max,
                                        .index_seed = draw_random(),
                                        .nodes_take_records = std::move(parts.nodes_take_records),
+                                       .sight = std::move(parts.sight),
                                        .copy = copy_options(options, parts.service)},
                                       parts.machine,
                                       parts.metrics));

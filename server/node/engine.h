@@ -16,6 +16,7 @@
 #include "server/options/options.h"
 #include "server/peers/device_links.h"
 #include "server/replicas/options.h"
+#include "server/resident/trace/sightings.h"
 #include "server/trust/node_trust.h"
 
 #include <functional>
@@ -39,8 +40,9 @@ struct EngineParts {
   ReplicaOptions options;
   StateMachine& machine;
   MetricsRegistry& metrics;
-  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions,
-  LockService& service;                      // whose tables and time threads may go by.
+  std::function<bool()> nodes_take_records;             // As ResidentReplicasOptions,
+  LockService& service;                                 // whose tables and time threads may go by.
+  std::function<void(const TurnSighting&)> sight = {};  // Likewise.
 };
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.

@@ -76,6 +76,8 @@ struct ResidentReplicasOptions {
   // Whether all nodes of the cluster are known to have Feature::SystemRecords now
   // (Abilities::takes_records); none: they are not.
   std::function<bool()> nodes_take_records;
+  // Told of what this host sees of its rows, in place of ReplicaOptions::trace; none: no trace.
+  std::function<void(const TurnSighting&)> sight;
   // Threads that follow the lanes; part_shards as resident_part_shards() says.
   CopyOptions copy;
 };

@@ -18,6 +18,7 @@
 
 #include "common/ids.h"
 #include "server/device_turn/view.h"
+#include "server/interfaces/errors.h"
 
 #include <array>
 #include <cstddef>
@@ -64,9 +65,11 @@ bool is_link_hello(std::span<const std::byte> message);
 std::optional<LinkHello> read_link_hello(std::span<const std::byte> message);
 
 // Numbers of docs/reference/errors.md.
-inline constexpr std::uint32_t kLinkLayoutUnknown = 6730;  // No version that both speak.
-inline constexpr std::uint32_t kLinkLayoutDiffers = 6731;
-inline constexpr std::uint32_t kLinkFeatureUsed = 6732;
+inline constexpr std::uint32_t kLinkLayoutUnknown =
+    detail_of(protocol::ErrorCode::LinkLayoutUnknown);
+inline constexpr std::uint32_t kLinkLayoutDiffers =
+    detail_of(protocol::ErrorCode::LinkLayoutDiffers);
+inline constexpr std::uint32_t kLinkFeatureUsed = detail_of(protocol::ErrorCode::LinkFeatureUsed);
 
 // Why two nodes cannot speak.
 struct LinkContradiction {

@@ -252,6 +252,15 @@ inline constexpr ErrorEntry kLockErrors[] = {
     {ErrorCode::GpuShared, "GpuShared", StatusCode::FailedPrecondition, ExitCode::Usage,
      "other processes have the node's GPU without MPS, so each waits for its slice of time",
      "Start CUDA MPS, give each node a GPU of its own, or give all nodes --turn-stripes 256 or less"},
+    {ErrorCode::LinkLayoutUnknown, "LinkLayoutUnknown", StatusCode::FailedPrecondition, ExitCode::Unavailable,
+     "two nodes with --turn resident speak no common version of the layout of their links",
+     "Upgrade node by node, by way of a release that speaks both"},
+    {ErrorCode::LinkLayoutDiffers, "LinkLayoutDiffers", StatusCode::FailedPrecondition, ExitCode::Unavailable,
+     "two nodes with --turn resident lay out their links otherwise",
+     "Start all nodes with the same --turn-stripes, --shards and --peer list"},
+    {ErrorCode::LinkFeatureUsed, "LinkFeatureUsed", StatusCode::FailedPrecondition, ExitCode::Unavailable,
+     "a node with --turn resident lacks a feature that entries in another one's log use",
+     "Start that node with a release that has the feature (docs/reference/features.md)"},
 };
 
 // clang-format on

@@ -183,10 +183,10 @@ class RaftJudge {
 
   // Of two lines of one leadership.
   void judge_append(const TraceLine& before, const TraceLine& line) {
-    ++append_.judged;
     if (!line.last.has_value() || !before.last.has_value()) {
       return;
     }
+    ++append_.judged;
     const auto breach =
         RaftHistory::on_leading_on({.leader = {Term{line.term.value_or(0)}, NodeId{line.node}},
                                     .last_before = LogIndex{*before.last},

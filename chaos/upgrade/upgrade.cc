@@ -47,6 +47,19 @@ Result<std::string> version_of(const std::filesystem::path& program) {
   return *line;
 }
 
+// Of every node.
+std::vector<std::string> arguments_of(const UpgradeOptions& options) {
+  std::vector<std::string> list{"--checkpoint-interval", "2s", "--durability", options.durability};
+  const std::string device = options.resident && options.device.empty() ? "twin" : options.device;
+  if (!device.empty()) {
+    list.insert(list.end(), {"--device", device});
+  }
+  if (options.resident) {
+    list.insert(list.end(), {"--turn", "resident", "--resident-peers", options.resident_peers});
+  }
+  return list;
+}
+
 class UpgradeRun {
  public:
   UpgradeRun(const UpgradeOptions& options, const std::filesystem::path& directory)
@@ -92,18 +105,19 @@ class UpgradeRun {
     result_.previous = options_.previous.name;
     GCOORD_TRY(result_.previous_version, version_of(options_.previous.gcoordd));
     GCOORD_TRY(result_.this_version, version_of(options_.gcoordd));
-    say("start {} nodes of {} ({}) on loopback with {} shards",
+    say("start {} nodes of {} ({}) on loopback with {} shards{}",
         options_.nodes,
         result_.previous_version,
         result_.previous,
-        options_.shards);
+        options_.shards,
+        options_.resident ? ", --turn resident" : "");
     LocalClusterOptions cluster;
     cluster.program = options_.previous.gcoordd;
     cluster.directory = directory_;
     cluster.node_count = options_.nodes;
     cluster.shards = options_.shards;
-    cluster.trace = true;
-    cluster.node_arguments = {"--checkpoint-interval", "2s", "--durability", options_.durability};
+    cluster.trace = options_.trace;
+    cluster.node_arguments = arguments_of(options_);
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));
     const auto began = Clock::now();
@@ -161,6 +175,10 @@ class UpgradeRun {
       GCOORD_TRY_STATUS(cluster_->wait_ready(move.node, kUpgradeTimes.start));
     }
     GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kUpgradeTimes.start)));
+    if (options_.durability == "memory") {
+      GCOORD_TRY_STATUS(
+          wait_full_strength(*client_, began, {}, all_led(kUpgradeTimes.start)).status());
+    }
     record.led_ms = static_cast<double>(led.count());
     record.until_ns = history_now_ns();
     result_.moves_after_load += Clock::now() > began_ + options_.length ? 1u : 0u;

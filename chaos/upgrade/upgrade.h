@@ -1,6 +1,10 @@
 // The upgrade test: three nodes or more of the previous release under a checked load; one after the
 // other goes to this release, back, and up again, by SIGTERM or SIGKILL; then every judge of live
-// chaos. Resident turns are left out: such nodes stop together.
+// chaos. Nodes with a resident turn do the same (docs/adr/0164). With one release for both it is a
+// rolling restart.
+//
+// In memory mode a node that came back has forgotten its promises: the next move waits until every
+// node votes in all shards again.
 //
 // A node of the previous release may refuse a data directory that this one has written, with
 // GC2007. That is an outcome, not a failure: the node stays with this release. Everything else that
@@ -32,6 +36,10 @@ struct UpgradeOptions {
   std::chrono::seconds length{120};
   std::uint64_t seed = 1;
   std::string durability = "durable";
+  std::string device;     // --device; empty: CPUs, and twins for resident turns.
+  bool resident = false;  // --turn resident, of 3, 5 or 7 nodes.
+  std::string resident_peers = "auto";
+  bool trace = true;  // Not of resident turns of releases that refuse it, which 0165 ended.
   bool keep = false;
 };
 

@@ -51,6 +51,7 @@ Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, E
                                 .index_seed = draw_random(),
                                 .nodes_take_records = has(parts, protocol::Feature::SystemRecords),
                                 .nodes_keep_ledgers = has(parts, protocol::Feature::DeviceLedger),
+                                .sight = std::move(parts.sight),
                                 .copy = copy_options(options, parts.service)},
                                parts.machine,
                                parts.metrics));

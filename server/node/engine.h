@@ -16,6 +16,7 @@
 #include "server/options/options.h"
 #include "server/peers/device_links.h"
 #include "server/replicas/options.h"
+#include "server/resident/trace/sightings.h"
 #include "server/trust/node_trust.h"
 
 #include <functional>
@@ -42,6 +43,7 @@ struct EngineParts {
   // Whether all nodes of the cluster are known to have it now.
   std::function<bool(protocol::Feature)> nodes_have;
   LockService& service;  // Threads may go by its tables and time.
+  std::function<void(const TurnSighting&)> sight = {};  // As ResidentReplicasOptions.
 };
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.

@@ -55,6 +55,14 @@ struct LoopMetrics {
   Counter& turns;
 };
 
+// Of a resident turn, which has no transitions for a trace.
+std::function<void(const TurnSighting&)> sights_of(std::shared_ptr<TraceFile> trace) {
+  if (trace == nullptr) {
+    return {};
+  }
+  return [trace = std::move(trace)](const TurnSighting& sighting) { trace->write(sighting); };
+}
+
 }  // namespace
 
 // Members end in the reverse of their order, so what is called stands before who calls it. The
@@ -97,20 +105,20 @@ class Node::Impl {
     }
     GCOORD_TRY_STATUS(client_port_.tls.open(options().tls));
     ReplicaOptions engine = engine_options(start_);
+    std::shared_ptr<TraceFile> trace;
     GCOORD_TRY(links_.trust, NodeTrust::open(options(), client_port_.tls.own()));
     engine.proof = links_.trust->peer_proof();
     engine.peer_tls = links_.trust->peer_tls();
     if (!options().trace_file.empty()) {
-      GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
-      engine.trace = [trace = std::shared_ptr<TraceFile>(std::move(opened))](
-                         const ShardTransition& transition) { trace->write(transition); };
+      GCOORD_TRY(trace, TraceFile::open(options().trace_file));
+      engine.trace = [trace](const ShardTransition& transition) { trace->write(transition); };
     }
     links_.votes = make_votes(options(), metrics_);
     engine.votes = links_.votes.get();
     set_time();
     GCOORD_TRY_STATUS(ledger_stack_.open(space_));
     engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
-    GCOORD_TRY_STATUS(open_log(std::move(engine)));
+    GCOORD_TRY_STATUS(open_log(std::move(engine), std::move(trace)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
     GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
     links_.device = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
@@ -209,7 +217,7 @@ class Node::Impl {
 
   Status gpu_end() const { return links_.gpu == nullptr ? Status{} : links_.gpu->end(); }
 
-  Status open_log(ReplicaOptions engine) {
+  Status open_log(ReplicaOptions engine, std::shared_ptr<TraceFile> trace) {
     engine.space = &space_;
     engine.on_directory = [this] {
       log_.on_space(space_.report());  // What is opened from here on may wait for space.
@@ -222,7 +230,8 @@ class Node::Impl {
                             ledger_stack_.audit(),
                             metrics_,
                             [this](auto feature) { return service_.all_have(feature); },
-                            service_}));
+                            service_,
+                            sights_of(std::move(trace))}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
           go_by(members);

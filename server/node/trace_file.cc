@@ -63,10 +63,7 @@ TraceFile::~TraceFile() {
 }
 
 void TraceFile::write(const ShardTransition& t) {
-  if (failed_) {
-    return;
-  }
-  const std::string line = fmt::format(
+  put(fmt::format(
       R"({{"tick":"{}","node":{},"shard":{},"term":"{}","vote":{},"role":"{}","leader":{},)"
       R"("last":"{}","commit":"{}","applied":"{}","durable":"{}","cause":"{}","state_hash":"{:016x}"}})"
       "\n",
@@ -82,7 +79,35 @@ void TraceFile::write(const ShardTransition& t) {
       t.applied.value,
       t.durable.value,
       cause_name(t.cause),
-      t.state_hash);
+      t.state_hash));
+}
+
+void TraceFile::write(const TurnSighting& s) {
+  std::string line = fmt::format(
+      R"({{"tick":"{}","node":{},"shard":{})", s.tick.value, s.node.value, s.shard.value);
+  if (s.term != Term{}) {
+    line += fmt::format(R"(,"term":"{}")", s.term.value);
+  }
+  if (s.vote != NodeId{}) {
+    line += fmt::format(R"(,"vote":{})", s.vote.value);
+  }
+  if (s.applied != LogIndex{}) {
+    line += fmt::format(R"(,"applied":"{}")", s.applied.value);
+  }
+  line += fmt::format(R"(,"role":"{}","leader":{},"cause":"{}")",
+                      role_name(s.role),
+                      s.leader.value,
+                      sighting_cause_name(s.cause));
+  if (s.state_hash.has_value()) {
+    line += fmt::format(R"(,"state_hash":"{:016x}")", *s.state_hash);
+  }
+  put(line + "}\n");
+}
+
+void TraceFile::put(const std::string& line) {
+  if (failed_) {
+    return;
+  }
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) {
     failed_ = true;
     log_error(LogComponent::Consensus, "the trace ends here: {}", std::strerror(errno));

@@ -4,6 +4,9 @@
 //   {"tick","node","shard","term","vote","role","leader","last","commit","applied","durable",
 //    "cause","state_hash"}
 //
+// The host of a resident turn sees less (server/resident/trace/sightings.h): vote, last, commit,
+// durable, and now and then term and state_hash, are left out there.
+//
 // Buffered and written by the loop's thread, so a trace slows a node down; it is for checking
 // implementations against the specification, not for production. A failed write ends the trace, not
 // the node, and is logged once.
@@ -11,6 +14,7 @@
 
 #include "common/status.h"
 #include "server/interfaces/replica_view.h"
+#include "server/resident/trace/sightings.h"
 
 #include <cstdio>
 #include <memory>
@@ -29,10 +33,13 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   void write(const ShardTransition& transition);
+  void write(const TurnSighting& sighting);
 
   const std::string& path() const { return path_; }
 
  private:
+  void put(const std::string& line);
+
   TraceFile(std::FILE* file, std::string path) : file_(file), path_(std::move(path)) {}
 
   std::FILE* file_ = nullptr;

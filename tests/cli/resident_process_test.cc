@@ -468,11 +468,6 @@ TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
     EXPECT_EQ(finished.code, 2);
     return finished.err;
   };
-  const std::vector<std::string> three = {
-      "--peer", "2=127.0.0.1:17998", "--peer", "3=127.0.0.1:17997"};
-  auto traced = three;
-  traced.insert(traced.end(), {"--trace", (directory.path() / "trace").string()});
-  EXPECT_THAT(refused(traced), HasSubstr("--trace"));
   EXPECT_THAT(refused({"--durability", "memory"}), HasSubstr("3, 5 or 7 nodes"));
   EXPECT_THAT(run("gcoordd", {"dev", "--turn", "graph"}).err,
               HasSubstr("neither host nor resident"));

@@ -75,7 +75,34 @@ Result<std::size_t> EventDrain::drain() {
     followers_->wake_helped(env_.now_ms());
   }
   GCOORD_TRY_STATUS(failure());  // Before anything of this pass leaves.
-  return told + (env_.rows.follow() ? 1 : 0);
+  const bool followed = env_.rows.follow();
+  show_leaders();
+  return told + (followed ? 1 : 0);
+}
+
+// Those that took effect.
+void EventDrain::show_leaders() const {
+  for (std::size_t k = 0; env_.sightings != nullptr && k < changes_->size(); ++k) {
+    const ShardId shard = (*changes_)[k].shard;
+    env_.sightings->on_leader(shard, env_.rows.leaders().known(shard));
+  }
+}
+
+// Where a thread follows the lane, the copy may be ahead of this entry: then the device's hash,
+// which the thread has compared, and none of a no-op, of which a device says none. What waits for a
+// state, or is part of one, was not applied.
+void EventDrain::show_applied(const HostEventSlot& told, const CopyEvent* event) const {
+  const ShardId shard = told.reply.shard;
+  if (env_.sightings == nullptr || env_.rows.applied(shard) != told.reply.index) {
+    return;
+  }
+  std::optional<std::uint64_t> hash;
+  if (event == nullptr || event->deed == CopyDeed::Left) {
+    hash = env_.sightings->hash_of(shard);
+  } else if (!LockTurnService::is_noop(told.entry)) {
+    hash = told.reply.result.word[0];
+  }
+  env_.sightings->on_applied(shard, told.reply.index, hash);
 }
 
 void EventDrain::set_time() {
@@ -90,7 +117,7 @@ Status EventDrain::failure() const {
 }
 
 Status EventDrain::look() {
-  env_.rows.look();
+  changes_ = &env_.rows.look();
   const auto impossible = env_.rows.leaders().impossible();
   if (!impossible.has_value()) {
     return {};
@@ -113,6 +140,9 @@ Status EventDrain::take(std::uint32_t lane, const HostEventSlot& told, const Cop
   }
   GCOORD_TRY_STATUS(event != nullptr ? env_.rows.take(lane, *event) : env_.rows.take(lane, told));
   const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
+  if (decided) {
+    show_applied(told, event);
+  }
   return env_.storage != nullptr && decided ? env_.storage->on_told(told) : Status{};
 }
 

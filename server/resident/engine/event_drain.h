@@ -17,6 +17,7 @@
 #include "server/resident/engine/rows.h"
 #include "server/resident/engine/storage.h"
 #include "server/resident/node/node.h"
+#include "server/resident/trace/sightings.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,8 @@ class EventDrain {
     ResidentRows& rows;
     ResidentStorage* storage = nullptr;  // In durable mode.
     std::function<std::uint64_t()> now_ms;
-    CopyOptions copy = {};  // Where threads follow the lanes.
+    CopyOptions copy = {};                          // Where threads follow the lanes.
+    std::shared_ptr<TurnSightings> sightings = {};  // For a trace; none: nobody looks.
   };
 
   explicit EventDrain(const Environment& environment);
@@ -72,6 +74,8 @@ class EventDrain {
 
   ResidentProbe& probe() { return probe_; }
 
+  TurnSightings* sightings() const { return env_.sightings.get(); }
+
   // Whether leases that count by the device's clock are to be trusted.
   const LeaseWatch& leases() const { return leases_; }
 
@@ -85,14 +89,17 @@ class EventDrain {
   Status take(std::uint32_t lane, const HostEventSlot& told, const CopyEvent* event);
   bool compare_clocks(const TurnReply& read);
   Status look();
+  void show_leaders() const;
+  void show_applied(const HostEventSlot& told, const CopyEvent* event) const;
 
   Environment env_;
   EventCheck check_;
   std::unique_ptr<Followers> followers_;
   ResidentProbe probe_;
   LeaseWatch leases_;
-  std::uint32_t next_lane_ = 0;  // Where the next call begins.
-  std::vector<bool> drained_;    // By lane: nothing was left in it a moment ago.
+  const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of this call of drain().
+  std::uint32_t next_lane_ = 0;                                    // Where the next call begins.
+  std::vector<bool> drained_;  // By lane: nothing was left in it a moment ago.
 };
 
 }  // namespace gcoord::server

@@ -1,4 +1,5 @@
 // How a resident engine comes to life: options, directory, memory, network, and then its peers.
+#include "protocol/hello.h"
 #include "server/interfaces/errors.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
@@ -31,6 +32,9 @@ static_assert([] {
   return same;
 }());
 
+// What entries use that a device passes by.
+constexpr auto kRecords = static_cast<std::uint64_t>(protocol::Feature::SystemRecords);
+
 Status not_served(const std::string& what) {
   return protocol::make_error(protocol::ErrorCode::OptionInvalid, "--turn resident " + what);
 }
@@ -49,11 +53,6 @@ Status check(const ReplicaOptions& options) {
   if (!fixed) {
     return not_served("needs fixed peer ports, because nodes find each other by them");
   }
-  if (options.trace) {
-    return not_served(
-        "writes no trace, because a host does not see every step of its device: leave out --trace, "
-        "or start the nodes with --turn host");
-  }
   return {};
 }
 
@@ -69,6 +68,10 @@ LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
   const std::uint32_t locks = std::min(locks_max, kResidentLocksMax);
   const std::uint32_t each = std::bit_ceil(std::max(kLeast, 2 * (locks / shape.stripe_count)));
   return {.locks = each, .sessions = each, .requests = 2 * each, .name_blocks = 4 * each};
+}
+
+LinkHello hello_of(const ResidentNodeOptions& node) {
+  return own_link_hello(node.shape, node.ring_slots, protocol::kFeatures);
 }
 
 bool keeps_log(const ReplicaOptions& options) {
@@ -89,6 +92,21 @@ TurnTiming timing_of(const ReplicaOptions& options, Incarnation incarnation, boo
   timing.durability = options.durability;
   timing.host_patience_ns = host_patience_ms(options) * 1'000'000;
   return timing;
+}
+
+// None: no trace.
+std::shared_ptr<TurnSightings> sightings_of(const ResidentReplicasOptions& options,
+                                            const StateMachine& service) {
+  if (!options.sight) {
+    return nullptr;
+  }
+  const std::uint64_t tick_us = std::uint64_t{options.engine.tick_ms} * 1000;
+  return std::make_shared<TurnSightings>(TurnSightings::Options{
+      .node = options.engine.node,
+      .shard_count = options.engine.shard_count,
+      .now = [clock_us = options.engine.clock_us, tick_us] { return Tick{clock_us() / tick_us}; },
+      .hash_of = [&service](ShardId shard) { return service.device_hash(shard); },
+      .write = options.sight});
 }
 
 }  // namespace
@@ -230,6 +248,7 @@ Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
   LinkKeeper::Options links{.cluster = options.cluster,
                             .self = options.node,
                             .wish = options.resident_peers,
+                            .hello = hello_of(device_.node->options()),
                             .peers = options.peers,
                             .proxy_silence_ms = proxy_silence_ms(options),
                             .tick_ms = options.tick_ms,
@@ -247,13 +266,14 @@ Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
       ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
         send_peer_message(to, message);
       });
-  events_ =
-      std::make_unique<EventDrain>(EventDrain::Environment{.node = *device_.node,
-                                                           .requests = *requests_,
-                                                           .rows = *rows_,
-                                                           .storage = storage_.get(),
-                                                           .now_ms = [this] { return now_ms(); },
-                                                           .copy = options_.copy});
+  events_ = std::make_unique<EventDrain>(
+      EventDrain::Environment{.node = *device_.node,
+                              .requests = *requests_,
+                              .rows = *rows_,
+                              .storage = storage_.get(),
+                              .now_ms = [this] { return now_ms(); },
+                              .copy = options_.copy,
+                              .sightings = sightings_of(options_, service_)});
   links_ = std::make_unique<LinkKeeper>(
       std::move(links),
       LinkKeeper::Environment{
@@ -262,6 +282,7 @@ Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
           .registry = metrics,
           .now_ms = [this] { return now_ms(); },
           .disk_stands_still = [this] { return disk_stands_still(now_ms()); },
+          .features_used = [this] { return rows_->counts().recorded ? kRecords : 0; },
           .while_quiesced =
               [this](const std::function<Status()>& work) { return while_quiesced(work); },
           .fail = [this](const Status& status) { fail(status); }});

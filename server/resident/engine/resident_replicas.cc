@@ -218,7 +218,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   GCOORD_TRY(std::size_t done, links_->join());
   GCOORD_TRY_STATUS(tell_alive(now_us / 1000));
   if (is_durable()) {
-    GCOORD_TRY(const std::size_t acks, storage_->take_acks());
+    GCOORD_TRY(const std::size_t acks, storage_->take_acks(events_->sightings()));
     done += acks;
   }
   events_->set_time();
@@ -329,6 +329,8 @@ void ResidentReplicas::on_frame(NodeId from,
     const std::span<const std::byte> message = (*payload).bytes;
     if (is_resident_ready(message)) {
       links_->on_ready_bytes(from, message);
+    } else if (is_link_hello(message)) {
+      links_->on_hello_bytes(from, message);
     } else if (is_socket_folder(message)) {
       links_->on_folder_bytes(from, message);
     } else if (!ResidentStates::is_message(message)) {

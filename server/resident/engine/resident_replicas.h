@@ -79,6 +79,8 @@ struct ResidentReplicasOptions {
   // The same of Feature::DeviceLedger (Abilities::publishes). From then on entries say who asked
   // for them and when, for ever: whoever has read one is of a release that has it.
   std::function<bool()> nodes_keep_ledgers;
+  // Told of what this host sees of its rows, in place of ReplicaOptions::trace; none: no trace.
+  std::function<void(const TurnSighting&)> sight;
   // Threads that follow the lanes; part_shards as resident_part_shards() says.
   CopyOptions copy;
 };

@@ -40,7 +40,7 @@ ResidentRows::ResidentRows(const ResidentNode& node,
 
 // --- Who leads
 
-void ResidentRows::look() {
+const std::vector<ResidentLeaders::Change>& ResidentRows::look() {
   std::fill(ending_.begin(), ending_.end(), false);
   changes_ = &leaders_.look();
   for (const ResidentLeaders::Change& change : *changes_) {
@@ -49,6 +49,7 @@ void ResidentRows::look() {
       ending_[lane] = ending_[lane] || requests_.awaits(lane);
     }
   }
+  return *changes_;
 }
 
 bool ResidentRows::follow() {

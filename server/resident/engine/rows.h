@@ -70,7 +70,8 @@ class ResidentRows {
   // take effect: requests of a shard that is not led here any more end, and the service is told
   // where leadership began or ended.
 
-  void look();
+  // What was found; valid until the next look.
+  const std::vector<ResidentLeaders::Change>& look();
 
   // Whether what was found will end requests of the lane: then all that is in it comes first.
   bool is_ending(std::uint32_t lane) const { return ending_[lane]; }

@@ -342,11 +342,15 @@ Status ResidentStorage::on_told(const HostEventSlot& told) {
   return {};
 }
 
-Result<std::size_t> ResidentStorage::take_acks() {
-  const std::size_t count =
-      record_.take_acks(disk_->durable_lsn(), kAcksPerPass, [this](const TurnRecord::Ack& ack) {
-        requests_.stored(map_.shard_of(ack.row), {ack.term, ack.vote, 1});
-      });
+Result<std::size_t> ResidentStorage::take_acks(TurnSightings* sightings) {
+  const auto take = [this, sightings](const TurnRecord::Ack& ack) {
+    const ShardId shard = map_.shard_of(ack.row);
+    if (sightings != nullptr) {
+      sightings->on_stored(shard, ack.term, ack.vote);
+    }
+    requests_.stored(shard, {ack.term, ack.vote, 1});
+  };
+  const std::size_t count = record_.take_acks(disk_->durable_lsn(), kAcksPerPass, take);
   if (const auto failure = disk_->take_failure()) {
     return *failure;
   }

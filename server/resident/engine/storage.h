@@ -25,6 +25,7 @@
 #include "server/resident/engine/rows.h"
 #include "server/resident/node/node.h"
 #include "server/resident/saves/checkpointed_log.h"
+#include "server/resident/trace/sightings.h"
 
 #include <cstdint>
 #include <memory>
@@ -105,8 +106,9 @@ class ResidentStorage final : public CheckpointSource {
   // The host was told this decided entry, after all that was stored before.
   Status on_told(const HostEventSlot& told);
 
-  // Rows whose requests are durable are told so; a failure of the disk.
-  Result<std::size_t> take_acks();
+  // Rows whose requests are durable are told so, and sightings of the votes in them; a failure of
+  // the disk.
+  Result<std::size_t> take_acks(TurnSightings* sightings = nullptr);
   // Ends the pass: its record goes to the disk.
   void submit();
 

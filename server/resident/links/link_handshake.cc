@@ -15,7 +15,8 @@ struct Wire {
   std::uint8_t mapping = 0;
   std::uint8_t way = 0;
   std::uint8_t tells_folder = 0;
-  std::uint8_t reserved[2] = {};
+  std::uint8_t says_hello = 0;
+  std::uint8_t reserved = 0;
   std::uint32_t epoch = 0;
   std::uint32_t epoch_next = 0;
   std::uint64_t no_meeting = 0;
@@ -33,6 +34,7 @@ ResidentReadyBytes write_resident_ready(const ResidentReady& ready) {
   wire.mapping = static_cast<std::uint8_t>(ready.mapping);
   wire.way = static_cast<std::uint8_t>(ready.way);
   wire.tells_folder = ready.tells_folder ? 1 : 0;
+  wire.says_hello = ready.says_hello ? 1 : 0;
   wire.epoch = ready.epoch;
   wire.epoch_next = ready.epoch_next;
   wire.facts = ready.place.facts;
@@ -66,6 +68,7 @@ std::optional<ResidentReady> read_resident_ready(std::span<const std::byte> mess
   ready.epoch = wire.epoch;
   ready.epoch_next = wire.epoch_next;
   ready.tells_folder = wire.tells_folder != 0;
+  ready.says_hello = wire.says_hello != 0;
   ready.place.facts = wire.facts;
   ready.place.facts.boot_id.back() = 0;
   return ready;

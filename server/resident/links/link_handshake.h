@@ -1,11 +1,13 @@
 // The message by which resident nodes find out how far each other is and how to join: what it says,
 // and its bytes.
 //
-//   kind 7 | state | wish | mapping | way | tells | 0 0 | epoch 4 | epoch_next 4 | 0 8 | facts 72
+//   kind 7 | state | wish | mapping | way | tells | hello | 0 | epoch 4 | epoch_next 4 | 0 8
+//   | facts 72
 //
 // `tells` is 1 of a node that tells of its folder for sockets, and wants to be told
 // (socket_folder.h). Nodes of before met in the folder for temporary files, and named it where 8
-// zeros are now: with those they take the proxy.
+// zeros are now: with those they take the proxy. `hello` is 1 of a node that says a hello
+// (hello.h), and wants to be told one; those of before do not look there.
 //
 // Little-endian; never renumber. It is said over and over, so one that is lost costs nothing. What
 // arrives is judged in form: read_resident_ready() refuses what no node says. Pure.
@@ -41,6 +43,7 @@ struct ResidentReady {
   std::uint32_t epoch = 0;
   std::uint32_t epoch_next = 0;  // The least that the sender accepts for another one.
   bool tells_folder = true;
+  bool says_hello = true;
   ResidentAddress place;  // Without its folder, which has a message of its own.
 };
 

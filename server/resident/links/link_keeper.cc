@@ -152,6 +152,9 @@ void LinkKeeper::say_ready(NodeId to) {
   if (ready.tells_folder && peer->wants_folder) {
     send_service_message(env_.network, to, write_socket_folder(options_.place.folder));
   }
+  if (peer->says_hello) {
+    send_service_message(env_.network, to, write_link_hello(own_hello()));
+  }
   send_service_message(env_.network, to, write_resident_ready(ready));
 }
 
@@ -162,6 +165,21 @@ void LinkKeeper::on_folder_bytes(NodeId from, std::span<const std::byte> message
   } else if (Peer* const peer = find_peer(from)) {
     peer->folder = std::move(told);
   }
+}
+
+void LinkKeeper::on_hello_bytes(NodeId from, std::span<const std::byte> message) {
+  const auto said = read_link_hello(message);
+  if (!said.has_value()) {
+    metrics_.form.add();
+  } else if (Peer* const peer = find_peer(from)) {
+    peer->hello = said;
+  }
+}
+
+LinkHello LinkKeeper::own_hello() const {
+  LinkHello hello = options_.hello;
+  hello.used = env_.features_used ? env_.features_used() & hello.features : 0;
+  return hello;
 }
 
 void LinkKeeper::on_ready_bytes(NodeId from, std::span<const std::byte> message) {
@@ -195,19 +213,25 @@ void LinkKeeper::begin_life(NodeId id, Incarnation life) {
   peer->heard_last = Tick{};
   peer->folder.reset();
   peer->wants_folder = false;
+  peer->hello.reset();
+  peer->says_hello = false;
   peer->patience = {};
   peer->unmapped.clear();
   peer->unproxied.clear();
 }
 
-// A node that still waits may not have heard this one. Two that contradict each other do not begin;
-// one that runs already leaves it to the other.
+// A node that still waits may not have heard this one. Two whose options contradict each other do
+// not begin; one that runs already leaves it to the other. What a hello says ends nobody: it may be
+// one of a release that is on its way out.
 void LinkKeeper::on_ready(NodeId from, const ResidentReady& said) {
   Peer* const peer = find_peer(from);
   if (peer == nullptr) {
     return;
   }
   peer->wants_folder = said.tells_folder;
+  if (!std::exchange(peer->says_hello, said.says_hello) && said.says_hello) {
+    send_service_message(env_.network, from, write_link_hello(own_hello()));  // It waits for that.
+  }
   peer->ready = peer->ready || (said.state != ResidentState::Seeks && said.epoch != 0);
   learn(*peer, said);
   if (runs() && said.state != ResidentState::Runs) {
@@ -216,7 +240,7 @@ void LinkKeeper::on_ready(NodeId from, const ResidentReady& said) {
   if (phase_ == ResidentPhase::Prepares) {
     return;
   }
-  if (peer->link.kind == ResidentLinkKind::Refused && !runs()) {
+  if (peer->link.by_options && !runs()) {
     say_ready(from);  // The peer is to know why, too.
     env_.network.flush();
     env_.fail(Status{StatusCode::FailedPrecondition, peer->link.why, kSettingsDiffer});
@@ -246,9 +270,21 @@ void LinkKeeper::learn(Peer& peer, const ResidentReady& said) {
   } else if (changed) {
     peer.mapping = Mapping::Unknown;
   }
-  take_link(peer,
-            choose_resident_link({options_.self, options_.wish, mapping_of(peer)},
-                                 {peer.id, said.wish, said.mapping}));
+  take_link(peer, choose(peer, said));
+}
+
+ResidentLink LinkKeeper::choose(const Peer& peer, const ResidentReady& said) const {
+  if (peer.says_hello && !peer.hello.has_value()) {
+    return {ResidentLinkKind::Undecided, "the node has not said how its lanes are laid out yet"};
+  }
+  if (peer.says_hello) {
+    const auto why = find_contradiction({options_.self, own_hello()}, {peer.id, *peer.hello});
+    if (why.has_value()) {
+      return {ResidentLinkKind::Refused, why->text};
+    }
+  }
+  return choose_resident_link({options_.self, options_.wish, mapping_of(peer)},
+                              {peer.id, said.wish, said.mapping});
 }
 
 // What this node says of the mapping, and goes by itself.
@@ -273,13 +309,22 @@ void LinkKeeper::take_link(Peer& peer, const ResidentLink& link) {
   show_link(peer.id, link, true);
   if (peer.said.may_log(env_.now_ms())) {
     const std::uint64_t unsaid = peer.said.take_unsaid();
-    log_info(
-        LogComponent::Links,
-        "the turn reaches node {} {}: {}{}",
-        peer.id.value,
-        link.kind == ResidentLinkKind::Refused ? "by no way" : resident_link_kind_name(link.kind),
-        link.why,
-        unsaid == 0 ? "" : ", after " + std::to_string(unsaid) + " lines that were left out");
+    const std::string more =
+        unsaid == 0 ? "" : ", after " + std::to_string(unsaid) + " lines that were left out";
+    if (link.kind == ResidentLinkKind::Refused) {
+      log_warning(LogComponent::Links,
+                  "the turn reaches node {} by no way: {}{}",
+                  peer.id.value,
+                  link.why,
+                  more);
+    } else {
+      log_info(LogComponent::Links,
+               "the turn reaches node {} {}: {}{}",
+               peer.id.value,
+               resident_link_kind_name(link.kind),
+               link.why,
+               more);
+    }
   }
 }
 

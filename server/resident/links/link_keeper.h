@@ -12,6 +12,9 @@
 // and logged within bounds (resident_patience.h): a pair that cannot join now tries again. Only a
 // device that failed is the node's end.
 //
+// Two that say hellos join no channel before each knows the other's, and none that contradicts it
+// (hello.h). Nodes of releases of before say none, and are joined without.
+//
 // Nobody joins a channel with a peer before a heartbeat came from it in this incarnation, by which
 // each has admitted the other: a channel carries votes past whoever judges directories. One thread.
 #pragma once
@@ -24,6 +27,7 @@
 #include "server/platform/operator_log.h"
 #include "server/resident/links/descriptor_exchange.h"
 #include "server/resident/links/folder_probes.h"
+#include "server/resident/links/hello.h"
 #include "server/resident/links/link_handshake.h"
 #include "server/resident/links/links.h"
 #include "server/resident/links/proxies.h"
@@ -54,6 +58,7 @@ class LinkKeeper {
     NodeId self;
     ResidentPeers wish = ResidentPeers::Auto;
     ResidentAddress place;  // What this node says of itself.
+    LinkHello hello;        // Likewise, but for what is used.
     std::vector<netcore::PeerAddress> peers;
     std::uint64_t proxy_silence_ms = 0;
     std::uint32_t tick_ms = 1;
@@ -70,6 +75,8 @@ class LinkKeeper {
     // host new patience, and with a rest for each silence it would lead for ever (fault 8 of
     // docs/internals/faults.md).
     std::function<bool()> disk_stands_still;
+    // Features that entries of this node's rows use (protocol::Feature); empty: none.
+    std::function<std::uint64_t()> features_used;
     // Does the work while the turn, if it runs, rests. What the work returns is the node's end.
     std::function<Status(const std::function<Status()>& work)> while_quiesced;
     std::function<void(const Status&)> fail;
@@ -100,6 +107,9 @@ class LinkKeeper {
   // Likewise (is_socket_folder).
   void on_folder_bytes(NodeId from, std::span<const std::byte> message);
 
+  // Likewise (is_link_hello).
+  void on_hello_bytes(NodeId from, std::span<const std::byte> message);
+
   // The peer network, as netcore::Sink.
   void on_heartbeat(NodeId from);
   void on_peer_up(NodeId from, Incarnation incarnation);
@@ -126,6 +136,8 @@ class LinkKeeper {
     ResidentAddress place;               // As it last said.
     std::optional<SocketFolder> folder;  // As it told of it in this life.
     bool wants_folder = false;           // It is of a release that takes that message.
+    std::optional<LinkHello> hello;      // As it said in this life.
+    bool says_hello = false;             // It is of a release that says one.
     std::uint64_t looked_ms = 0;
     Mapping mapping = Mapping::Unknown;
     ResidentLink link;
@@ -157,6 +169,8 @@ class LinkKeeper {
   void show_link(NodeId peer, const ResidentLink& link, bool in_use);
   static std::string reason_of_none(const Peer& peer);
   ResidentLinkKind way_to(NodeId peer) const;
+  LinkHello own_hello() const;
+  ResidentLink choose(const Peer& peer, const ResidentReady& said) const;
   void learn(Peer& peer, const ResidentReady& said);
   void join_anew(Peer& peer, const ResidentReady& said);
   void say_ready(NodeId to);

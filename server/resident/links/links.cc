@@ -103,7 +103,8 @@ ResidentLink choose_resident_link(const ResidentLinkEnd& own, const ResidentLink
       either_wishes(own, peer, ResidentPeers::Proxy)) {
     return {
         ResidentLinkKind::Refused,
-        said_by(own) + ", " + said_by(peer) + ": start both with the same value, or one with auto"};
+        said_by(own) + ", " + said_by(peer) + ": start both with the same value, or one with auto",
+        true};
   }
   if (either_wishes(own, peer, ResidentPeers::Proxy)) {
     return {ResidentLinkKind::Proxy, said_by(own.wish == ResidentPeers::Proxy ? own : peer)};
@@ -119,7 +120,8 @@ ResidentLink choose_resident_link(const ResidentLinkEnd& own, const ResidentLink
   if (either_wishes(own, peer, ResidentPeers::Mapped)) {
     const bool goes_on = may_map(own) && may_map(peer);
     return {goes_on ? ResidentLinkKind::Mapped : ResidentLinkKind::Refused,
-            said_by(own.wish == ResidentPeers::Mapped ? own : peer) + ", but " + why};
+            said_by(own.wish == ResidentPeers::Mapped ? own : peer) + ", but " + why,
+            !goes_on};
   }
   return {ResidentLinkKind::Proxy, why};
 }

@@ -71,7 +71,8 @@ std::string_view resident_link_kind_name(ResidentLinkKind kind);
 
 struct ResidentLink {
   ResidentLinkKind kind = ResidentLinkKind::Undecided;
-  std::string why;  // For the operator.
+  std::string why;          // For the operator.
+  bool by_options = false;  // Refused: what the two were started with contradicts each other.
 };
 
 // The same kind whichever end is `own`.

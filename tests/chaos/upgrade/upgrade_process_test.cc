@@ -1,5 +1,6 @@
-// The upgrade test itself, short: real nodes whose previous release is this build behind a script,
-// which refuses the directory of one node the second time.
+// The upgrade test itself, short, at both turns: real nodes whose previous release is this build
+// behind a script, which refuses the directory of one node the second time; and restarts of one
+// release.
 #include "common/host/child_process.h"
 #include "common/json/text.h"
 #include "tests/scratch_folder.h"
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gcoord::chaos {
 namespace {
@@ -35,15 +37,11 @@ void write_refusing_program(const std::filesystem::path& file) {
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
 }
 
-TEST(Upgrade, NodesChangeTheirProgramUnderLoadAndStayWithTheNewOneWhereTheOldRefuses) {
-  const ScratchFolder scratch;
-  std::filesystem::create_directory(scratch.path() / "previous");
-  write_refusing_program(scratch.path() / "previous" / "gcoordd");
+// The result of a short run.
+Json run_upgrade(const ScratchFolder& scratch, const std::vector<std::string>& more) {
   ChildOptions options;
   options.arguments = {built("gcoord-chaos").string(),
                        "upgrade",
-                       "--previous",
-                       (scratch.path() / "previous").string(),
                        "--seconds",
                        "15",
                        "--shards",
@@ -57,26 +55,68 @@ TEST(Upgrade, NodesChangeTheirProgramUnderLoadAndStayWithTheNewOneWhereTheOldRef
                        "--directory",
                        scratch.path().string(),
                        "--json"};
+  options.arguments.insert(options.arguments.end(), more.begin(), more.end());
   options.capture_output = true;
   auto chaos = ChildProcess::start(options);
-  ASSERT_TRUE(chaos.ok());
+  if (!chaos.ok()) {
+    ADD_FAILURE() << chaos.status().to_string();
+    return {};
+  }
   std::string all;
   std::string last;
   while (const auto line = chaos.value().read_line(kPatience)) {
     all += *line + "\n";
     last = *line;
   }
-  ASSERT_EQ(chaos.value().wait_for(kPatience), 0) << all;
-  const Json result = parse_json(last);
+  EXPECT_EQ(chaos.value().wait_for(kPatience), 0) << all;
+  return ::testing::Test::HasFailure() ? Json{} : parse_json(last);
+}
+
+// Seed 3 and a previous release that refuses one directory.
+void expect_a_refusal_of_node_two(const Json& result) {
   ASSERT_EQ(result["moves"].size(), 8u) << "node 2 was at the top already";
   int refused = 0;
   for (const Json& move : result["moves"]) {
     refused += move.contains("refused") ? 1 : 0;
-    EXPECT_TRUE(!move.contains("refused") || unsigned_of(move["node"]) == 2) << all;
+    EXPECT_TRUE(!move.contains("refused") || unsigned_of(move["node"]) == 2) << result.dump();
   }
   EXPECT_EQ(refused, 1);
   EXPECT_EQ(unsigned_of(result["violations"]), 0u);
   EXPECT_GT(unsigned_of(result["acknowledged"]), 0u);
+}
+
+class Upgrade : public ::testing::Test {
+ protected:
+  std::string previous() const {
+    const std::filesystem::path folder = scratch_.path() / "previous";
+    std::filesystem::create_directory(folder);
+    write_refusing_program(folder / "gcoordd");
+    return folder.string();
+  }
+
+  const ScratchFolder scratch_;
+};
+
+TEST_F(Upgrade, NodesChangeTheirProgramUnderLoadAndStayWithTheNewOneWhereTheOldRefuses) {
+  const Json result = run_upgrade(scratch_, {"--previous", previous()});
+  ASSERT_FALSE(HasFailure());
+  expect_a_refusal_of_node_two(result);
+}
+
+TEST_F(Upgrade, ResidentNodesDoTheSame) {
+  const Json result = run_upgrade(scratch_, {"--resident", "--previous", previous()});
+  ASSERT_FALSE(HasFailure());
+  expect_a_refusal_of_node_two(result);
+}
+
+TEST_F(Upgrade, ResidentNodesInMemoryModeAreRestartedOneByOneAndLoseNothing) {
+  const Json result =
+      run_upgrade(scratch_, {"--resident", "--previous", "this", "--durability", "memory"});
+  ASSERT_FALSE(HasFailure());
+  EXPECT_EQ(result["moves"].size(), 9u);
+  EXPECT_EQ(unsigned_of(result["violations"]), 0u);
+  EXPECT_GT(unsigned_of(result["acknowledged"]), 0u);
+  EXPECT_GT(unsigned_of(result["checks"]["trace_lines"]), 0u) << "what hosts saw was judged, too";
 }
 
 }  // namespace

@@ -112,6 +112,8 @@ class Talker final : public netcore::Sink {
 
   const std::optional<SocketFolder>& heard_folder() const { return heard_folder_; }
 
+  const std::optional<LinkHello>& heard_hello() const { return heard_hello_; }
+
   void on_frame(NodeId,
                 Band band,
                 std::span<const netcore::Slot>,
@@ -119,6 +121,9 @@ class Talker final : public netcore::Sink {
     for (const netcore::PayloadExtent extent : payloads) {
       if (const auto folder = read_socket_folder(extent.bytes); folder.has_value()) {
         heard_folder_ = folder;
+      }
+      if (const auto hello = read_link_hello(extent.bytes); hello.has_value()) {
+        heard_hello_ = hello;
       }
       const auto ready = read_resident_ready(extent.bytes);
       heard_ = band == Band::Rpc && ready.has_value() ? ready : heard_;
@@ -137,6 +142,7 @@ class Talker final : public netcore::Sink {
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::optional<ResidentReady> heard_;
   std::optional<SocketFolder> heard_folder_;
+  std::optional<LinkHello> heard_hello_;
 };
 
 class ResidentEngineTest : public testing::Test {
@@ -177,6 +183,15 @@ class ResidentEngineTest : public testing::Test {
     ready_.place = peer_->heard()->place;
     ready_.place.folder = folder_of("peer");
     ready_.wish = ResidentPeers::Proxy;
+    ready_.says_hello = false;  // As nodes of before docs/adr/0164.
+  }
+
+  // As a node of a later release: what it is told first.
+  LinkHello ask_hello() {
+    ready_.says_hello = true;
+    EXPECT_TRUE(peer_->say(ready_));
+    EXPECT_TRUE(pass(500, [this] { return peer_->heard_hello().has_value(); }));
+    return peer_->heard_hello().value_or(LinkHello{});
   }
 
   // Of the node, or of its peer.
@@ -390,6 +405,46 @@ TEST_F(ResidentEngineTest, AFolderThatNoNodeTellsOfIsDroppedAndCounted) {
   ASSERT_TRUE(peer_->send(bytes));
   pass(10);
   EXPECT_EQ(count(kDropped, "bad_field"), 1u);
+}
+
+TEST_F(ResidentEngineTest, APeerThatSaysAHelloIsJoinedOnceItIsKnown) {
+  pass(200);
+  EXPECT_FALSE(peer_->heard_hello().has_value()) << "the peer may be of a release of before";
+  const LinkHello hello = ask_hello();
+  EXPECT_EQ(hello.voters, 3u);
+  EXPECT_EQ(hello.stripes, kShardCount / kScanRows);
+  EXPECT_EQ(hello.used, 0u);
+  say_proxy(1);
+  pass(500);
+  EXPECT_EQ(peer_->heard()->epoch, 0u);
+  ASSERT_TRUE(peer_->send(write_link_hello(hello)));
+  say_proxy(1);
+  EXPECT_TRUE(pass(500, [this] { return has_proxy(1); }));
+}
+
+TEST_F(ResidentEngineTest, APeerThatLaysItsLanesOutOtherwiseIsRefusedInWordsAndEndsNobody) {
+  LinkHello other = ask_hello();
+  other.stripes += 1;
+  ASSERT_TRUE(peer_->send(write_link_hello(other)));
+  say_proxy(1);
+  pass(500);
+  EXPECT_EQ(peer_->heard()->epoch, 0u);
+  EXPECT_TRUE(engine_->failure().ok()) << engine_->failure().to_string();
+  EXPECT_NE(logged().find("GC6731"), std::string::npos);
+  EXPECT_NE(engine_->shard_channel(other_).find("refused: "), std::string::npos);
+  // Its next life is another release, were it one of before.
+  begin_life(2);
+  say_proxy(1);
+  EXPECT_TRUE(pass(500, [this] { return has_proxy(1); }));
+}
+
+TEST_F(ResidentEngineTest, AHelloThatNoNodeSaysIsDroppedAndCounted) {
+  LinkHelloBytes bytes = write_link_hello({});
+  ASSERT_TRUE(peer_->send(std::span{bytes}.first(kLinkHelloBytes - 1)));
+  bytes[2] = std::byte{0};  // No layout of version 0.
+  ASSERT_TRUE(peer_->send(bytes));
+  pass(10);
+  EXPECT_EQ(count(kDropped, "bad_field"), 2u);
 }
 
 TEST_F(ResidentEngineTest, APeerThatGaveMappingUpGetsAProxyAtOnce) {

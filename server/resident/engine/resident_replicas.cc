@@ -79,22 +79,25 @@ void ResidentReplicas::propose(ShardId shard,
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
-  if (rows_->leaders().leads(shard)) {
-    requests_->read(shard, cookie, consensus::ReadProof::LeaseOrRound);
-  } else {
-    read_by_round(shard, cookie);  // Which refuses it.
-  }
+  read_by(shard, cookie, consensus::ReadProof::LeaseOrRound);
 }
 
 void ResidentReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
+  read_by(shard, cookie, consensus::ReadProof::Round);
+}
+
+void ResidentReplicas::read_by(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
   const ResidentLeaders& leaders = rows_->leaders();
   if (!leaders.leads(shard)) {
     refused_.add({cookie,
                   true,
                   refusal(StatusCode::FailedPrecondition, kNotLeader),
                   leaders.known(shard).leader});
-  } else {
-    requests_->read(shard, cookie, consensus::ReadProof::Round);
+  } else if (!requests_->read(shard, cookie, proof)) {
+    refused_.add({cookie,
+                  true,
+                  refusal(StatusCode::ResourceExhausted, kOverloaded),
+                  leaders.known(shard).leader});
   }
 }
 

@@ -180,7 +180,6 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     return is_durable() ? storage_->durable_lsn() : identity_->in_use() ? 1 : 0;
   }
 
-  void read_by(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
   void tell_gap(std::uint64_t now_us);
   Result<std::size_t> meet(std::uint64_t now_ms);
   Status while_quiesced(const std::function<Status()>& work);

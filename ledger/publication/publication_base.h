@@ -45,6 +45,9 @@ struct PublicationOptions {
   // 24,000 entries, and each flight of them waits for a turn and a sync.
   std::size_t entry_heads_max = kHeadsPerEntryMax;  // At most.
   std::size_t entries_under_way = 1536;
+  // A log that has little room may lack it for a large entry as long as clients fill it: where one
+  // is lost, what is left of the round goes in smaller ones.
+  bool shrinks_lost_entries = false;
   ledger::KeepPolicy keep;         // Of the cluster log, by count and bytes; it has no age.
   std::uint64_t stale_window = 0;  // StaleHeads'; 0: as wide as the shards ask for.
 };

@@ -26,10 +26,17 @@ void RoundProposal::clear() {
   proposed_ = 0;
 }
 
-// The roots between the entries that the round is cut into: which tell its entries from others.
 Status RoundProposal::plan(const PublicationRound& round) {
+  entry_heads_ = std::min(base_.options.entry_heads_max, 2 * entry_heads_);
+  shrinks_ = false;
+  return cut(round);
+}
+
+// The roots between the entries that the round is cut into: which tell its entries from others.
+Status RoundProposal::cut(const PublicationRound& round) {
   const std::vector<ledger::ShardHead>& heads = round.heads();
-  const std::size_t most = base_.options.entry_heads_max;
+  const std::size_t most = entry_heads_;
+  roots_.clear();
   GCOORD_TRY(auto frontier, ledger::frontier_at(base_.log(), round.options().old_size));
   roots_.push_back(ledger::root_of(frontier));
   for (std::size_t k = 0; k < heads.size(); ++k) {
@@ -41,10 +48,21 @@ Status RoundProposal::plan(const PublicationRound& round) {
   return Status{};
 }
 
+// Into a whole number of each old entry: what is ordered of the round, now or later, is of the new
+// ones, too.
+Status RoundProposal::shrink(const PublicationRound& round) {
+  const std::size_t parts = entry_heads_ % 2 == 0 ? 2 : entry_heads_;
+  entry_heads_ /= parts;
+  ordered_ *= parts;
+  proposed_ = ordered_;
+  shrinks_ = false;
+  return cut(round);
+}
+
 // Whether what is ordered is a part of this round, and something of it is left.
 bool RoundProposal::follow(const PublicationRound& round) {
   const std::uint64_t base = round.options().old_size;
-  const std::size_t most = base_.options.entry_heads_max;
+  const std::size_t most = entry_heads_;
   if (roots_.empty()) {
     return base_.state.size() == base;
   }
@@ -60,17 +78,20 @@ bool RoundProposal::follow(const PublicationRound& round) {
   return ours;
 }
 
-void RoundProposal::propose(const PublicationRound& round) {
+Status RoundProposal::propose(const PublicationRound& round) {
   const bool waits = proposed_ > ordered_;
   if (waits && base_.now_ms >= proposed_ms_ + kProposeAgainMs) {
     base_.counters.proposals_repeated.add(proposed_ - ordered_);
     proposed_ = ordered_;
   }
   if (base_.now_ms < propose_ms_) {
-    return;
+    return Status{};
+  }
+  if (shrinks_) {
+    GCOORD_TRY_STATUS(shrink(round));
   }
   const std::vector<ledger::ShardHead>& heads = round.heads();
-  const std::size_t most = base_.options.entry_heads_max;
+  const std::size_t most = entry_heads_;
   const std::size_t end = std::min(roots_.size() - 1, ordered_ + base_.options.entries_under_way);
   for (; proposed_ < end; ++proposed_) {
     const std::size_t first = proposed_ * most;
@@ -85,6 +106,7 @@ void RoundProposal::propose(const PublicationRound& round) {
     base_.counters.rounds.add();
     base_.port.propose(encode(PublicationEntry{std::move(entry)}));
   }
+  return Status{};
 }
 
 bool RoundProposal::ordered() const {
@@ -93,6 +115,7 @@ bool RoundProposal::ordered() const {
 
 void RoundProposal::on_lost() {
   base_.counters.proposals_lost.add();
+  shrinks_ = base_.options.shrinks_lost_entries && planned() && entry_heads_ > 1;
   proposed_ = ordered_;
   propose_ms_ = base_.now_ms + kProposeLaterMs;
 }

@@ -4,7 +4,9 @@
 // An entry has a bounded number of heads (publication_entry.h), so a large round is many of them.
 // The root of the cluster log after each entry tells this round's entries from another publisher's.
 // A bounded number of entries is undecided at a time; entries of which nothing is heard are
-// proposed again. One thread.
+// proposed again. Where lost entries shrink (PublicationOptions), the rest of a round is cut into
+// smaller ones after a loss, down to one head, and the next round begins with larger ones. One
+// thread.
 #pragma once
 
 #include "common/status.h"
@@ -21,7 +23,8 @@ namespace gcoord::server {
 class RoundProposal {
  public:
   // The base outlives it.
-  explicit RoundProposal(PublicationBase& base) : base_(base) {}
+  explicit RoundProposal(PublicationBase& base)
+      : base_(base), entry_heads_(base.options.entry_heads_max) {}
 
   // No round is planned any more.
   void clear();
@@ -39,15 +42,20 @@ class RoundProposal {
   // Whether the last entry of the planned round is ordered, and nothing behind it.
   bool ordered() const;
 
-  // Proposes entries of the planned round.
-  void propose(const PublicationRound& round);
+  // Proposes entries of the planned round. Failures: of the port's reads, final.
+  Status propose(const PublicationRound& round);
 
   // An entry that was proposed will not be applied: what is not ordered is proposed again, a little
   // later.
   void on_lost();
 
  private:
+  Status cut(const PublicationRound& round);
+  Status shrink(const PublicationRound& round);
+
   PublicationBase& base_;
+  std::size_t entry_heads_;  // Of each entry of the round but for its last one, which has the rest.
+  bool shrinks_ = false;     // Before the next entry is proposed.
   // Roots after each entry, and before the first one; empty until a majority has agreed.
   std::vector<ledger::MerkleHash> roots_;
   std::size_t ordered_ = 0;   // Of the entries.

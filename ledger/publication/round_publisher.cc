@@ -61,7 +61,7 @@ void RoundPublisher::begin_round() {
 void RoundPublisher::settle_round() {
   GCOORD_ASSERT(round_);
   if (proposal_.planned()) {
-    return proposal_.propose(*round_);
+    return propose();
   }
   round_->send(base_.now_ms, [this](NodeId to, std::vector<std::byte> message) {
     base_.port.send(to, std::move(message));
@@ -74,9 +74,15 @@ void RoundPublisher::settle_round() {
       if (const Status status = proposal_.plan(*round_); !status.ok()) {
         return base_.fail(status);
       }
-      return proposal_.propose(*round_);
+      return propose();
     case PublicationRound::Outcome::Split:
       return drop_disputed();
+  }
+}
+
+void RoundPublisher::propose() {
+  if (const Status status = proposal_.propose(*round_); !status.ok()) {
+    base_.fail(status);
   }
 }
 

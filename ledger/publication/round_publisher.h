@@ -60,6 +60,7 @@ class RoundPublisher {
   void give_up_round();
   void begin_round();
   void settle_round();
+  void propose();
   void drop_disputed();
 
   PublicationBase& base_;

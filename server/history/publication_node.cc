@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint64_t kWriteBytes = std::uint64_t{1} << 20;
 
 // A leader on a device has at most 64 entries undecided in a shard. An entry of so many heads takes
-// 25 of them, and clients of shard 0 have the others.
+// 25 of them, and clients of shard 0 have the others. Where they leave less room, entries shrink;
+// one of one head takes three.
 constexpr std::size_t kHeadsPerDeviceEntry = 20;
 
 // Before the cluster log is locked: its readers do not wait as well.
@@ -74,6 +75,7 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
   if (options_.on_device) {
     options.entry_heads_max = kHeadsPerDeviceEntry;
     options.entries_under_way = 1;
+    options.shrinks_lost_entries = true;
   }
   PublicationPort& port = *this;
   publication_ = std::make_unique<Publication>(std::move(options), port, metrics);
@@ -160,6 +162,11 @@ void PublicationNode::set_members(PublicationMembers members) {
 }
 
 Result<PublicationNews> PublicationNode::exchange(ReplicatedLog& engine, std::uint64_t unix_ms) {
+  // A publisher whose log takes no rounds yet would propose the same one again and again.
+  const bool publishes = engine.abilities().publishes;
+  if (publishes != std::exchange(publishes_, publishes)) {
+    gathered_.publisher = leads_ && publishes;
+  }
   if (!gathered_.empty()) {
     dropped_.add(desk_.put(std::exchange(gathered_, PublicationInput{})));
   }
@@ -168,7 +175,7 @@ Result<PublicationNews> PublicationNode::exchange(ReplicatedLog& engine, std::ui
     return output.failure;
   }
   const bool says = !output.messages.empty() || !output.proposals.empty();
-  if (says && engine.abilities().publishes) {
+  if (says && publishes) {
     for (const PublicationOutput::Message& message : output.messages) {
       engine.send_peer_message(message.to, message.bytes);
     }
@@ -255,7 +262,8 @@ void PublicationNode::on_publication_state(const PublicationState& state) {
 }
 
 void PublicationNode::on_publisher(bool publisher) {
-  gathered_.publisher = publisher;
+  leads_ = publisher;
+  gathered_.publisher = leads_ && publishes_;
 }
 
 void PublicationNode::on_publication_lost() {

@@ -147,7 +147,9 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   std::unique_ptr<ledger::SignerState> signer_;
   std::unique_ptr<LedgerNotary> notary_;
   PublicationMailbox desk_;
-  PublicationInput gathered_;  // The loop's.
+  PublicationInput gathered_;  // The loop's, as the two below.
+  bool leads_ = false;         // Shard 0.
+  bool publishes_ = false;     // Abilities::publishes, of the last pass.
   PublicationOutput output_;   // The thread's, as all below but view_.
   std::unique_ptr<Publication> publication_;
   PublicationState state_;

@@ -52,6 +52,14 @@ std::optional<PublicationEntry> publication_of(const AppliedEntry& entry) {
   return meant ? decode_publication_entry(record_body(entry.payload)) : std::nullopt;
 }
 
+// A piece of what stands behind it, perhaps of a round: were it published, each round would make
+// shard 0 worth another one, for ever.
+bool says_nothing(const AppliedEntry& entry) {
+  const auto leaf = decode_record_header(entry.leaf);
+  return entry.kind == consensus::EntryKind::Command && entry.payload.empty() && leaf &&
+         leaf->kind == RecordKind::Part && entry.leaf.size() == kRecordHeaderBytes;
+}
+
 }  // namespace
 
 std::vector<std::byte> publication_record(std::span<const std::byte> entry, std::uint64_t time_ms) {
@@ -90,7 +98,7 @@ void PublicationService::apply(const AppliedEntry& entry) {
       kept_.push_back(*round);
     }
     tell_state();
-  } else if (listener_ != nullptr) {
+  } else if (listener_ != nullptr && !says_nothing(entry)) {
     listener_->on_applied(entry.shard, entry.index.value);
   }
 }

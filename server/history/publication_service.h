@@ -27,7 +27,8 @@ class PublicationListener {
  public:
   virtual ~PublicationListener() = default;
 
-  // The shard has `size` decided entries, of which the last is worth publishing.
+  // The shard has `size` decided entries, of which the last is worth publishing: it is none of the
+  // publication's, and no piece that says nothing by itself (RecordKind::Part).
   virtual void on_applied(ShardId shard, std::uint64_t size) = 0;
   // A round that was taken; the state follows.
   virtual void on_publication_round(const RoundEntry& round) = 0;

@@ -75,7 +75,7 @@ class StateMachine {
 
   // The answer to HostReplicas::read. OK: the shard's state is linearizable now, within this call.
   // Otherwise FailedPrecondition (kNotLeader) or Unavailable (kLeadershipLost): leadership ended
-  // before it was confirmed.
+  // before it was confirmed; or ResourceExhausted (kOverloaded): try again later.
   virtual void on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) = 0;
 
   // This replica came to lead the shard, leads it no more, or leads it in another term. An engine

@@ -78,8 +78,9 @@ LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
                              base_.admission.space(),
                              tasks_.moves,
                              [this] {
-                               return all_have(protocol::Feature::Audit) &&
-                                      base_.log.abilities().publishes;
+                               const Abilities log = base_.log.abilities();
+                               return all_have(protocol::Feature::Audit) && log.publishes &&
+                                      (!log.on_device || all_have(protocol::Feature::DeviceLedger));
                              }}),
       .holders = HolderRequests({submitter_,
                                  base_.replies,

@@ -38,7 +38,9 @@ void AppliedEntryBuilder::put_record(const locks::LockEntry& entry, const EntryM
   record_.clear();
   if (meaning.kind == ReassembledKind::Record) {
     const auto header = decode_record_header(meaning.encoded);
-    if (header && is_system_kind(header->kind)) {
+    // No host writes such a time. The leaf of one would read as an entry of a device.
+    const bool timeless = is_stamped(entry) && header && header->time_ms < kRecordTimeLeastMs;
+    if (header && is_system_kind(header->kind) && !timeless) {
       record_.assign(meaning.encoded.begin(), meaning.encoded.end());
     }
   } else if (meaning.kind == ReassembledKind::Command) {

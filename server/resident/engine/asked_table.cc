@@ -1,7 +1,6 @@
 #include "server/resident/engine/asked_table.h"
 
 #include "common/assert.h"
-#include "server/interfaces/entry_stamp.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +18,6 @@ AskedTable::AskedTable(std::uint32_t shard_count) : places_(kPlacesFirst), rider
 
 // Tags that have different places in a table have different ones in a larger table, too.
 void AskedTable::grow() {
-  GCOORD_ASSERT(places_.size() <= kStampCountMask);  // Lanes have fewer under way.
   std::vector<Place> larger(2 * places_.size());
   for (const Place& each : places_) {
     if (each.tag != 0) {

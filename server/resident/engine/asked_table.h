@@ -17,6 +17,7 @@
 #include "common/random.h"
 #include "common/tables/mapped_column.h"
 #include "locks/commands/entry_layout.h"
+#include "server/interfaces/entry_stamp.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,11 @@ inline std::uint64_t entry_mark(const locks::LockEntry& entry) {
 
 class AskedTable {
  public:
+  // So many have places by the low bits of tags with a stamp, half of them free. Whoever adds sees
+  // to it that there are no more, and that reads, which no lane bounds, leave room for commands.
+  static constexpr std::size_t kAskedMax = std::size_t{1} << (kStampCountBits - 1);
+  static constexpr std::size_t kAskedBeforeReadMax = kAskedMax / 2;
+
   explicit AskedTable(std::uint32_t shard_count);
 
   // A tag that names nothing here: of a probe.
@@ -102,6 +108,11 @@ class AskedTable {
   bool next_rider(Asked& asked);
 
   std::size_t size() const { return count_; }
+
+  // Whether a command, or a read, may be added.
+  bool takes_command() const { return count_ < kAskedMax; }
+
+  bool takes_read() const { return count_ < kAskedBeforeReadMax; }
 
  private:
   struct Place {

@@ -89,7 +89,8 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
   const std::uint32_t kept = takes ? 2 * of_all : of_all;
   const bool needs_nothing = !takes && demand.requests == 0;
   const bool has_room = lane.room >= lane.elsewhere + kept + need.weight;
-  return lane.weight + need.weight <= kLaneWeightMax && (needs_nothing || has_room);
+  return asked_.takes_command() && lane.weight + need.weight <= kLaneWeightMax &&
+         (needs_nothing || has_room);
 }
 
 // --- Into the queues
@@ -191,7 +192,8 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
 }
 
 bool ResidentRequests::may_take_record(ShardId shard, std::size_t bytes) const {
-  return lanes_[lane_of(shard)].weight + record_weight(bytes) <= kLaneWeightMax;
+  return asked_.takes_command() &&
+         lanes_[lane_of(shard)].weight + record_weight(bytes) <= kLaneWeightMax;
 }
 
 void ResidentRequests::record(ShardId shard,
@@ -202,11 +204,19 @@ void ResidentRequests::record(ShardId shard,
       {AskedKind::Command, shard, record_weight(record.size()), cookie}, entries, stamp_in(record));
 }
 
-void ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
+bool ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
   if (const std::uint64_t shared = reads_.share(shard, proof); shared != 0) {
     asked_.ride(shared, cookie);
-    return;
+    return true;
   }
+  const bool fits = asked_.takes_read();
+  if (fits) {
+    add_read(shard, cookie, proof);
+  }
+  return fits;
+}
+
+void ResidentRequests::add_read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
   reads_.add({shard, add({AskedKind::Read, shard, 0, cookie}, 0, {}), proof});
 }
 
@@ -216,7 +226,12 @@ bool ResidentRequests::read_by_round(std::uint64_t tag) {
   }
   Asked asked = *take(tag);
   do {
-    read(asked.shard, asked.cookie, consensus::ReadProof::Round);
+    const std::uint64_t shared = reads_.share(asked.shard, consensus::ReadProof::Round);
+    if (shared != 0) {
+      asked_.ride(shared, asked.cookie);
+    } else {
+      add_read(asked.shard, asked.cookie, consensus::ReadProof::Round);  // It had a place before.
+    }
   } while (next_rider(asked));
   return true;
 }

@@ -59,8 +59,8 @@ class ResidentRequests {
   void record(ShardId shard, std::span<const std::byte> record, std::uint64_t cookie);
 
   // Asks the row for a linearizable moment of the shard, by this proof or a stronger one. Reads
-  // that wait to be asked share one answer (read_queue.h).
-  void read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
+  // that wait to be asked share one answer (read_queue.h). False: too many requests are under way.
+  bool read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
 
   // Whoever waits for the read of a tag asks a quorum: its answer was no proof. False: there is no
   // such read, or it ended before.
@@ -159,6 +159,7 @@ class ResidentRequests {
   void show_pass(std::uint32_t lane, const Authority& authority);
   bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
   std::uint64_t add(const Asked& asked, std::uint32_t before, const EntryStamp& stamp);
+  void add_read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
   void queue_reads(consensus::ReadProof proof);
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);

@@ -33,6 +33,13 @@ Status refusal(StatusCode code, std::uint32_t detail) {
   return {code, "refused", detail};
 }
 
+// A leader refuses where too many requests are under way.
+RefusedRequest refused_read(const ResidentLeaders& leaders, ShardId shard, std::uint64_t cookie) {
+  const Status why = leaders.leads(shard) ? refusal(StatusCode::ResourceExhausted, kOverloaded)
+                                          : refusal(StatusCode::FailedPrecondition, kNotLeader);
+  return {cookie, true, why, leaders.known(shard).leader};
+}
+
 }  // namespace
 
 ResidentReplicas::ResidentReplicas(ResidentReplicasOptions options,
@@ -79,22 +86,17 @@ void ResidentReplicas::propose(ShardId shard,
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
-  if (rows_->leaders().leads(shard)) {
-    requests_->read(shard, cookie, consensus::ReadProof::LeaseOrRound);
-  } else {
-    read_by_round(shard, cookie);  // Which refuses it.
+  const ResidentLeaders& leaders = rows_->leaders();
+  if (!leaders.leads(shard) ||
+      !requests_->read(shard, cookie, consensus::ReadProof::LeaseOrRound)) {
+    refused_.add(refused_read(leaders, shard, cookie));
   }
 }
 
 void ResidentReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
   const ResidentLeaders& leaders = rows_->leaders();
-  if (!leaders.leads(shard)) {
-    refused_.add({cookie,
-                  true,
-                  refusal(StatusCode::FailedPrecondition, kNotLeader),
-                  leaders.known(shard).leader});
-  } else {
-    requests_->read(shard, cookie, consensus::ReadProof::Round);
+  if (!leaders.leads(shard) || !requests_->read(shard, cookie, consensus::ReadProof::Round)) {
+    refused_.add(refused_read(leaders, shard, cookie));
   }
 }
 

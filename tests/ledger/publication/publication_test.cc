@@ -68,6 +68,35 @@ TEST(Publication, ARoundGoesInSmallEntriesOneAfterTheOther) {
   EXPECT_GE(world.rounds_taken(), 15u);
 }
 
+// As where clients fill the log of shard 0, and leave room for small entries alone.
+TEST(Publication, WhereLargeEntriesFindNoRoomSmallerOnesAreMadeUntilThereIsRoomAgain) {
+  PublicationWorld world({.shard_count = 100,
+                          .entry_heads_max = 20,
+                          .entries_under_way = 1,
+                          .shrinks_lost_entries = true});
+  const auto decide_all = [&world](const std::string& what) {
+    for (std::uint32_t shard = 0; shard < 100; ++shard) {
+      world.decide(shard, what);
+    }
+  };
+  world.lead(1);
+  for (const std::size_t most : {20, 7, 1}) {
+    world.take_heads(most);
+    decide_all(std::to_string(most));
+    ASSERT_TRUE(world.settle(kLongMs)) << most;
+  }
+  EXPECT_GE(world.rounds_taken(), 5u + 20u + 100u);
+  world.take_heads(20);
+  for (int k = 0; k < 5; ++k) {
+    decide_all("again");
+    ASSERT_TRUE(world.settle(kLongMs)) << k;
+  }
+  const std::uint64_t before = world.rounds_taken();
+  decide_all("last");
+  ASSERT_TRUE(world.settle(kLongMs));
+  EXPECT_LE(world.rounds_taken(), before + 5);
+}
+
 // A node that has thousands of heads to hold against its trees answers others in between: while it
 // does not, nothing that it has could be agreed with it, and it stays behind.
 TEST(Publication, ANodeThatComesBackComparesALittleAtATime) {

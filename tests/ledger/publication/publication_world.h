@@ -38,6 +38,7 @@ struct PublicationWorldOptions {
   std::size_t round_heads_max = kHeadsPerRoundMax;
   std::size_t entry_heads_max = kHeadsPerEntryMax;
   std::size_t entries_under_way = PublicationOptions{}.entries_under_way;
+  bool shrinks_lost_entries = false;
   ledger::KeepPolicy keep;
   std::uint64_t stale_window = 0;
 };
@@ -75,6 +76,7 @@ class PublicationWorld {
                              .round_heads_max = world_.options_.round_heads_max,
                              .entry_heads_max = world_.options_.entry_heads_max,
                              .entries_under_way = world_.options_.entries_under_way,
+                             .shrinks_lost_entries = world_.options_.shrinks_lost_entries,
                              .keep = world_.options_.keep,
                              .stale_window = world_.options_.stale_window},
           *this,
@@ -254,6 +256,9 @@ class PublicationWorld {
     decided_[shard].push_back({bytes_of(command), false});
   }
 
+  // The log of shard 0 has room for rounds' entries of so many heads, for no larger ones.
+  void take_heads(std::size_t most) { taken_heads_max_ = most; }
+
   // Nothing reaches the node any more, nor leaves it, nor is decided with it.
   void cut(std::uint32_t id) { cut_.insert(id); }
 
@@ -343,13 +348,20 @@ class PublicationWorld {
   }
 
   void propose(NodeId from, Bytes entry) {
-    const bool lost = cut_.contains(from.value) || draw(100) < options_.loss_percent;
+    const bool lost = cut_.contains(from.value) || draw(100) < options_.loss_percent ||
+                      heads_in_entry(entry) > taken_heads_max_;
     if (!lost && (anybody_proposes_ || from.value == leader_)) {
       note_round(entry);
       decided_[0].push_back({std::move(entry), true});
     } else if (draw(8) != 0) {
       node(from.value).told_lost = true;  // Else nobody hears of it.
     }
+  }
+
+  static std::size_t heads_in_entry(const Bytes& bytes) {
+    const auto entry = decode_publication_entry(bytes);
+    const auto* round = entry ? std::get_if<RoundEntry>(&*entry) : nullptr;
+    return round == nullptr ? 0 : round->heads.size();
   }
 
   // The judge's own copy of the state, and of the leaves.
@@ -471,6 +483,7 @@ class PublicationWorld {
   std::map<std::uint64_t, ledger::MerkleHash> roots_;
   std::uint32_t leader_ = 1;
   bool anybody_proposes_ = false;
+  std::size_t taken_heads_max_ = kHeadsPerEntryMax;
   std::uint64_t flips_ = 0;
   std::uint64_t draws_ = 0;
   std::uint64_t now_ms_ = 0;

@@ -3,6 +3,7 @@
 #include "server/resident/engine/asked_table.h"
 
 #include "common/random.h"
+#include "server/interfaces/entry_stamp.h"
 
 #include <gtest/gtest.h>
 
@@ -107,6 +108,25 @@ TEST(AskedTable, ARequestThatStaysKeepsItsPlaceWhileTagsComeRound) {
   EXPECT_EQ(table.first_of(ShardId{0}), stays);
   EXPECT_EQ(table.take(stays)->cookie, 1u);
   EXPECT_EQ(table.first_of(ShardId{0}), 0u);
+}
+
+// Reads are refused before the low bits of tags with a stamp cannot name every place any more.
+TEST(AskedTable, AsManyAsItTakesHavePlacesOfTheirOwn) {
+  AskedTable table(1);
+  const std::uint64_t stamp = stamp_bits({});
+  std::vector<std::uint64_t> tags;
+  while (table.takes_command()) {
+    EXPECT_EQ(table.takes_read(), tags.size() < AskedTable::kAskedBeforeReadMax);
+    const bool reads = table.takes_read();
+    tags.push_back(table.add(
+        {reads ? AskedKind::Read : AskedKind::Command, ShardId{0}, 0, 1}, 0, reads ? 0 : stamp));
+  }
+  EXPECT_EQ(table.size(), AskedTable::kAskedMax);
+  for (const std::uint64_t tag : tags) {
+    ASSERT_TRUE(table.take(tag).has_value()) << tag;
+  }
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_TRUE(table.takes_read());
 }
 
 TEST(AskedTable, ReadsThatShareAnAnswerEndInTheirOrder) {

@@ -391,6 +391,27 @@ TEST(AppliedEntryBuilder, AConfigurationIsARecordOnceTheLogHasHadAStamp) {
   EXPECT_EQ(Bytes(nothing.leaf.begin(), nothing.leaf.end()), header_alone(RecordKind::Part));
 }
 
+// Its 64 bytes would be an entry of a device to whoever reads the tree.
+TEST(AppliedEntryBuilder, ARecordWithoutATimeIsAPartBehindAStampAndWhatItWasBefore) {
+  const ResidentNames names{{NodeId{1}, NodeId{2}, NodeId{3}}};
+  AppliedEntryBuilder builder(names);
+  Bytes record = header_alone(RecordKind::View);
+  std::fill(record.begin() + 2, record.end(), std::byte{0});
+  record.resize(sizeof(locks::LockEntry));
+  ASSERT_TRUE(is_device_entry(record));
+  locks::LockEntry entry;
+  entry.head = 1;
+  entry.request = stamp_bits({});
+  const EntryMeaning meaning{.kind = ReassembledKind::Record, .encoded = record};
+  const AppliedEntry part = builder.of(entry, meaning, true);
+  EXPECT_TRUE(part.payload.empty());
+  EXPECT_EQ(Bytes(part.leaf.begin(), part.leaf.end()), header_alone(RecordKind::Part));
+  entry.request = 7;
+  const AppliedEntry old = builder.of(entry, meaning, true);
+  EXPECT_EQ(Bytes(old.payload.begin(), old.payload.end()), record);
+  EXPECT_EQ(old.leaf.size(), sizeof(locks::LockEntry));
+}
+
 // --- States
 
 TEST_P(ResidentLedger, AStoredStateSaysThatItsLogHasStamps) {

@@ -343,6 +343,35 @@ class ResidentPublication : public testing::TestWithParam<consensus::Durability>
     return true;
   }
 
+  // Rounds and the logs' sizes, of all nodes.
+  std::vector<std::uint64_t> said() {
+    std::vector<std::uint64_t> all;
+    for (std::uint32_t id = 1; id <= kTurnNodes; ++id) {
+      all.push_back(node(id).ledger->status().publication.round);
+      for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+        all.push_back(node(id).engine->view(ShardId{shard}).applied.value);
+      }
+    }
+    return all;
+  }
+
+  // Whether, within the time of run_until(), nothing is decided for as long as six rounds take that
+  // follow each other, and for many passes.
+  bool stands_still() {
+    const std::uint64_t long_ms = 6 * PublicationOptions{}.interval_ms;
+    std::vector<std::uint64_t> last;
+    std::uint64_t since_ms = 0;
+    int passes = 0;
+    return run_until([&] {
+      if (auto now = said(); now != last) {
+        last = std::move(now);
+        since_ms = ledger_now_ms();
+        passes = 0;
+      }
+      return ++passes > 500 && ledger_now_ms() >= since_ms + long_ms;
+    });
+  }
+
   // The second line of a checkpoint.
   static std::uint64_t size_of(const std::string& note) {
     return std::stoull(note.substr(note.find('\n') + 1));
@@ -398,6 +427,25 @@ TEST_P(ResidentPublication, WhatIsDecidedIsPublishedAndOutlivesRestarts) {
   }
 }
 
+// An entry of a round stands in shard 0 in pieces, which are worth no round.
+TEST_P(ResidentPublication, WithoutClientsRoundsAndLogsStandStill) {
+  start_all();
+  decide("a");
+  ASSERT_TRUE(run_until([this] { return published("a") && all_sign(); }));
+  ASSERT_TRUE(stands_still());
+  for (std::uint32_t id = 1; id <= kTurnNodes; ++id) {
+    stop(id);
+    start(id);
+    ASSERT_TRUE(run_until([&] {
+      const NodeView view = node(id).engine->view();
+      return all_sign() && view.voting_count == kShards && view.unled_count == 0;
+    }));
+  }
+  ASSERT_TRUE(stands_still());
+  decide("b");
+  ASSERT_TRUE(run_until([this] { return published("b") && all_sign(); }));
+}
+
 TEST_P(ResidentPublication, ANodeWithAnotherLeafIsNamedRepairedAndSignsAgain) {
   start_all();
   const ShardId shard = shard_of(hash_name("a"), kShards);
@@ -445,6 +493,7 @@ TEST_P(ResidentPublication, NothingIsPublishedBeforeAllNodesCan) {
     EXPECT_FALSE(node(id).ledger->checkpoint().ok());
     EXPECT_FALSE(node(id).engine->abilities().publishes);
     EXPECT_EQ(node(id).ledger->status().publication.ordered_size, 0u);
+    EXPECT_FALSE(node(id).ledger->status().publication.publisher);
   }
   all_have_ = true;
   pass();  // Each engine hears of it.

@@ -66,6 +66,9 @@ enum class Feature : std::uint64_t {
   Safeguards = 274877906944,
   // Between nodes: signatures under granted votes (server/evidence/message.h).
   VoteSignatures = 549755813888,
+  // Between nodes whose turn is resident: moves of locks as entries of a device
+  // (locks/commands/entry_move.h).
+  DeviceMoves = 8796093022208,
   Audit = 1073741824,   // SessionDescribe, HolderDescribe; between nodes: entries that say who.
   Limits = 2147483648,  // LimitsGet, LimitsChange; between nodes: entries of limits and denials.
 };
@@ -74,7 +77,7 @@ inline constexpr std::uint64_t kFeatures =
     1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768 | 65536 |
     131072 | 262144 | 524288 | 1048576 | 2097152 | 4194304 | 8388608 | 16777216 | 33554432 |
     67108864 | 134217728 | 268435456 | 536870912 | 1073741824 | 2147483648 | 8589934592 |
-    17179869184 | 274877906944 | 549755813888;
+    17179869184 | 274877906944 | 549755813888 | 8796093022208;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -105,8 +105,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   }
 
   Abilities abilities() const override {
-    return {.moves = false,
-            .ends_max = locks::kEntryEndsMax,
+    return {.ends_max = locks::kEntryEndsMax,
             .on_device = true,
             .timed_leases = false,
             .takes_records = rows_->has_records() ||

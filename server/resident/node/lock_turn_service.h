@@ -32,6 +32,7 @@
 #include "locks/parallel/window.h"
 #include "locks/parallel/writer.h"
 #include "locks/state/apply.h"
+#include "locks/state/brought.h"
 #include "netcore/memory/order.h"
 #include "server/device_turn/service.h"
 #include "server/device_turn/view.h"
@@ -82,13 +83,17 @@ struct alignas(128) LockStripe {
   locks::LockPoolTops open;  // What was free when the turn began.
   std::uint32_t dry = 0;     // A row lacked something in this turn.
   std::uint32_t dry_turns = 0;
-  std::uint32_t has_guests = 0;  // Shards of it have locks whose names' home is another one.
+  std::uint32_t has_guests = 0;  // Shards of it may have locks whose names' home is another one.
+  // Of a MoveIn, for one of the group in each turn: no member's stack has room for it.
+  locks::EntryBytes* text = nullptr;
+  std::uint64_t text_taken = 0;
 };
 
 struct LockTurnService {
   using Entry = locks::LockEntry;
 
   static constexpr std::uint32_t kEntriesKept = locks::kPiecesMax;
+  static constexpr std::uint32_t kPiecesKept = locks::kRecordPiecesMax;
   static constexpr bool kTellsHost = true;
   static constexpr bool kReadmits = true;
   static constexpr bool kHashed = false;
@@ -103,6 +108,12 @@ struct LockTurnService {
   GCOORD_HD static bool is_noop(const Entry& entry) { return entry.kind() == 0; }
 
   GCOORD_HD static bool is_piece(const Entry& entry) { return entry.kind() == locks::kEntryPiece; }
+
+  // Of its command, up to this one.
+  GCOORD_HD static std::uint32_t pieces_through(const Entry& entry) {
+    const std::uint32_t count = is_piece(entry) ? entry.number() + 1 : 0;
+    return count < kPiecesKept ? count : kPiecesKept;
+  }
 
   GCOORD_HD static Entry configuration_entry(const consensus::Configuration& configuration) {
     Entry entry;
@@ -131,8 +142,8 @@ struct LockTurnService {
     return entry_of_request(request);
   }
 
-  // How many shards a name's home is to be judged among; 0: it is not, since the state that the
-  // stripe began with has locks that were moved.
+  // How many shards a name's home is to be judged among; 0: it is not, since locks of the stripe
+  // were moved, or came with a state that this device does not know.
   GCOORD_HD std::uint32_t homes(std::uint32_t stripe, std::uint32_t shard_count) const {
     return stripes[stripe].has_guests == 0 ? shard_count : 0;
   }
@@ -158,6 +169,7 @@ struct LockTurnService {
     stripe.open = stripe.ends;
     stripe.dry_turns = stripe.dry != 0 ? stripe.dry_turns + 1 : 0;
     stripe.dry = 0;
+    stripe.text_taken = 0;
     if (stripe.dry_turns > kDryTurnsMax) {
       netcore::SystemOrder::raise(*abort, kAbortPoolFull);
     }
@@ -165,7 +177,10 @@ struct LockTurnService {
 
   GCOORD_HD void save(std::uint32_t, netcore::Slot& slot) const { slot = netcore::Slot{}; }
 
-  GCOORD_HD void install(std::uint32_t row, const netcore::Slot&) const { absent[row] = 1; }
+  GCOORD_HD void install(std::uint32_t row, const netcore::Slot&) const {
+    absent[row] = 1;
+    relaxed_set(stripes[row / rows_per_stripe].has_guests, 1);
+  }
 
   template <typename Log>
   GCOORD_HD bool apply_told(const Log& log,
@@ -175,11 +190,20 @@ struct LockTurnService {
                             TurnResult& result) const {
     LockStripe& stripe = stripes[row / rows_per_stripe];
     const bool says = !locks::is_nothing_to_locks(entry.kind());
+    const bool brings = entry.kind() == static_cast<std::uint8_t>(locks::LockCommandKind::MoveIn);
     if (absent[row] != 0) {
+      if (brings) {
+        relaxed_set(stripe.has_guests, 1);
+      }
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
       return true;
     }
-    if (says && !apply_command(stripe, log, shard_of_row(row), index, entry, result)) {
+    if (brings) {
+      result.word[1] = apply_move_in(stripe, log, shard_of_row(row), index);
+      if (result.word[1] == kNotNow) {
+        return false;
+      }
+    } else if (says && !apply_command(stripe, log, shard_of_row(row), index, entry, result)) {
       relaxed_set(stripe.dry, 1);
       return false;
     }
@@ -218,6 +242,8 @@ struct LockTurnService {
   }
 
  private:
+  static constexpr std::uint64_t kNotNow = ~std::uint64_t{0};
+
   // Of the next entries of a row: `entries` are done with, `alone` more are one member's.
   struct Share {
     std::uint32_t entries = 0;
@@ -370,6 +396,37 @@ struct LockTurnService {
     }
     locks::end_writer(stripe.shared, tables, writer);
     return claimed;
+  }
+
+  // The same of a MoveIn: what was done, for the host, or kNotNow. Seldom, and long.
+  template <typename Log>
+  GCOORD_HD_APART static std::uint64_t apply_move_in(LockStripe& stripe,
+                                                     Log log,
+                                                     ShardId shard,
+                                                     LogIndex index) {
+    if (!relaxed_claim(stripe.text_taken, 1)) {
+      return kNotNow;  // Another member has it. It is free in the next turn.
+    }
+    locks::LockCommand command;
+    if (!locks::read_text(log, index, *stripe.text, command)) {
+      return static_cast<std::uint64_t>(LockTurnDone::Nothing);
+    }
+    locks::LockWriter writer;
+    const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
+    std::uint64_t done = kNotNow;
+    if (claim_all(stripe, locks::demand_of(command), writer)) {
+      if (shard_of(command.name_hash, tables.shard_count) != shard) {
+        relaxed_set(stripe.has_guests, 1);
+      }
+      locks::LockEvents events;
+      const locks::LockReply reply = locks::apply_brought(tables, shard, index, command, events);
+      done = static_cast<std::uint64_t>(LockTurnDone::Applied) |
+             static_cast<std::uint64_t>(reply.code) << 8;
+    } else {
+      relaxed_set(stripe.dry, 1);
+    }
+    locks::end_writer(stripe.shared, tables, writer);
+    return done;
   }
 };
 

@@ -6,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -164,13 +165,17 @@ TEST_F(ResidentMoves, L19ALockGoesFromShardToShardAndHome) {
 
 // The log of a device has half of a MoveIn when its page is full: what was decided of it stays.
 TEST_F(ResidentMoves, L19APageThatIsFullKeepsThePiecesOfAMoveInUntilItsEnd) {
-  queue_up(kWaiters);
+  const ShardId home_shard = home();
+  const std::string moved = std::exchange(hosts_.name, name_in(other(), "n"));
+  hosts_.lock_and_unlock(15);
+  hosts_.name = moved;
+  ASSERT_EQ(home(), home_shard);
+  queue_up(locks::kMoveWaitersMax - 1);
   ASSERT_EQ(hosts_.ask(home(), locks::make_move_out(hosts_.name, other())), LockCode::MovedOut);
   const auto entries = locks::entries_of(arriving(home()));
   const std::uint32_t leader = hosts_.leader_of(other());
   ResidentWorld& world = hosts_.world;
   // A few at a time, so that each part is decided and the page is forgotten meanwhile.
-  hosts_.each[leader].requests->push();
   for (std::size_t at = 0; at < entries.size(); at += 7) {
     const auto end = std::min(entries.size(), at + 7);
     world.push(leader,
@@ -210,7 +215,8 @@ TEST_F(ResidentMoves, L19OneMoveInIsUnderWayInALaneBesideEverythingElse) {
   EXPECT_TRUE(ResidentRequests::has_place(in));
   std::uint64_t asked = 0;
   while (requests.may_take(other(), acquire(7, asked + 1))) {
-    requests.command(other(), acquire(7, ++asked), 100'000 + asked);
+    ++asked;
+    requests.command(other(), acquire(7, asked), 100'000 + asked);
   }
   EXPECT_EQ(asked, kLaneWeightMax);
   EXPECT_TRUE(requests.may_take(other(), in));

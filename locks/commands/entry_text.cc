@@ -13,7 +13,8 @@ LockEntry text_entry_of(const LockCommand& command) {
   const bool acquires = command.kind == LockCommandKind::Acquire;
   const bool asks = command.kind == LockCommandKind::GroupRequest;
   const bool breaks = command.kind == LockCommandKind::BreakLock;
-  const bool named = acquires || breaks || is_group_kind(command.kind) || moves_by_name(command.kind);
+  const bool named =
+      acquires || breaks || is_group_kind(command.kind) || moves_by_name(command.kind);
   const std::uint32_t number = named ? command.name_bytes : command.note_bytes;
   entry.head = static_cast<std::uint32_t>(command.kind) |
                static_cast<std::uint32_t>(command.flags) << 8 | number << 16;

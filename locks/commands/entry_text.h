@@ -84,9 +84,9 @@ GCOORD_HD constexpr std::uint32_t text_piece_count(const LockCommand& command) {
 GCOORD_HD constexpr std::uint64_t text_word(const LockCommand& command) {
   const bool hashed =
       command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::GroupRequest;
-  return hashed                                         ? command.token.value
+  return hashed                                    ? command.token.value
          : command.kind == LockCommandKind::MoveIn ? command.sequence.value
-                                                        : office_word(command);
+                                                   : office_word(command);
 }
 
 // Of all pieces of a text that begins with `word`. Where its parts end is part of what it says.

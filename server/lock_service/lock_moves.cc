@@ -72,8 +72,9 @@ bool LockMoves::keeps_many(ShardId shard) const {
   return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
 }
 
-// What follows a MoveOut is taken by all nodes, so the first step alone asks whether they do. A first move leaves records that stay for ever: not more of them than there is room for.
-// That somebody holds the lock, or held it where it is, the log decides.
+// What follows a MoveOut is taken by all nodes, so the first step alone asks whether they do. A
+// first move leaves records that stay for ever: not more of them than there is room for. That
+// somebody holds the lock, or held it where it is, the log decides.
 ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
   if (!environment_.may_begin()) {
     return ErrorCode::MoveNotKnown;

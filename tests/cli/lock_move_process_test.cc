@@ -15,8 +15,7 @@ constexpr std::uint32_t kShards = 8;
 constexpr std::size_t kClients = 4;
 constexpr std::size_t kWaiters = 100;
 
-class LockMoveProcessTest : public ProcessCluster,
-                            public testing::WithParamInterface<std::string> {
+class LockMoveProcessTest : public ProcessCluster, public testing::WithParamInterface<std::string> {
  protected:
   struct Waiting {
     client::Session session;

@@ -79,8 +79,7 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
   const std::uint32_t kept = room_kept(node_.options().shape.voters, takes);
   const bool needs_nothing = !takes && demand.requests == 0;
   const bool has_room = lane.room >= lane.elsewhere + kept + need.weight;
-  const bool fits =
-      need.brings ? !lane.brings : lane.weight + need.weight <= kLaneWeightMax;
+  const bool fits = need.brings ? !lane.brings : lane.weight + need.weight <= kLaneWeightMax;
   return fits && (needs_nothing || has_room);
 }
 

@@ -167,8 +167,7 @@ TEST(RecordText, L15ShowsABreakOfATurnOnADeviceAndWhatItsPiecesSay) {
 }
 
 TEST(RecordText, L19ShowsAMoveOfATurnOnADevice) {
-  const std::string text =
-      "jobs/moved and further" + std::string("\7\0\0\0\0\0\0\0d\0\0\0", 12);
+  const std::string text = "jobs/moved and further" + std::string("\7\0\0\0\0\0\0\0d\0\0\0", 12);
   const auto facts_of = [](const locks::LockCommand& command) {
     const auto entries = locks::entries_of(command);
     return record_facts(std::as_bytes(std::span{entries}.last(1)));

@@ -79,8 +79,9 @@ class ResidentMoves : public testing::Test {
     ASSERT_EQ(hosts_.ask(from, locks::make_move_out(hosts_.name, to)), LockCode::MovedOut);
     const LockCommand in = arriving(from);
     ASSERT_EQ(hosts_.ask(to, in), LockCode::MovedIn);
-    ASSERT_EQ(hosts_.ask(from, locks::make_move_done(hash_name(hosts_.name), locks::move_number(in))),
-              LockCode::MoveSealed);
+    ASSERT_EQ(
+        hosts_.ask(from, locks::make_move_done(hash_name(hosts_.name), locks::move_number(in))),
+        LockCode::MoveSealed);
   }
 
   std::optional<locks::HeldLock> held(ShardId shard) const {
@@ -155,8 +156,7 @@ TEST_F(ResidentMoves, L19ALockGoesFromShardToShardAndHome) {
   const auto places = tables(home()).unclaimed(home());
   ASSERT_EQ(places.size(), 3u);
   for (const locks::OrphanedWait& place : places) {
-    EXPECT_EQ(hosts_.ask(home(),
-                         locks::make_move_lapse(place.session, place.sequence, place.name)),
+    EXPECT_EQ(hosts_.ask(home(), locks::make_move_lapse(place.session, place.sequence, place.name)),
               LockCode::WaitCancelled);
   }
   EXPECT_EQ(held(home())->waiter_count, 0u);
@@ -180,9 +180,8 @@ TEST_F(ResidentMoves, L19APageThatIsFullKeepsThePiecesOfAMoveInUntilItsEnd) {
     const auto end = std::min(entries.size(), at + 7);
     world.push(leader,
                other(),
-               std::vector<locks::LockEntry>(
-                   entries.begin() + static_cast<std::ptrdiff_t>(at),
-                   entries.begin() + static_cast<std::ptrdiff_t>(end)));
+               std::vector<locks::LockEntry>(entries.begin() + static_cast<std::ptrdiff_t>(at),
+                                             entries.begin() + static_cast<std::ptrdiff_t>(end)));
     hosts_.turns(200);
   }
   EXPECT_TRUE(held(other()).has_value());

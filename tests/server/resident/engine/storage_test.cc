@@ -286,17 +286,16 @@ void come_back_before_the_end(const locks::LockCommand& command,
 TEST(ResidentStorage, TheRestOfATextIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
   const std::string text = "name" + std::string(500, 'o');
   const std::string_view name = std::string_view{text}.substr(0, 4);
-  come_back_before_the_end(
-      locks::make_acquire_hold({.acquire = {.session = SessionId{5},
-                                            .sequence = RequestSequence{1},
-                                            .name = name,
-                                            .ttl_ms = 10'000},
-                                .text = text}),
-      [&](const locks::LockCpu& locks) {
-        const auto held = locks.get(kShard, hash_name(name));
-        ASSERT_TRUE(held.has_value());
-        EXPECT_EQ(held->note, text.substr(4));
-      });
+  come_back_before_the_end(locks::make_acquire_hold({.acquire = {.session = SessionId{5},
+                                                                 .sequence = RequestSequence{1},
+                                                                 .name = name,
+                                                                 .ttl_ms = 10'000},
+                                                     .text = text}),
+                           [&](const locks::LockCpu& locks) {
+                             const auto held = locks.get(kShard, hash_name(name));
+                             ASSERT_TRUE(held.has_value());
+                             EXPECT_EQ(held->note, text.substr(4));
+                           });
 }
 
 // It has more pieces than any other command, all of which have to be in the page again.
@@ -307,19 +306,18 @@ TEST(ResidentStorage, L19TheRestOfAMoveInIsAppliedByWhoeverCameBackInTheMiddleOf
     text.append(reinterpret_cast<const char*>(&session), sizeof session);
     text.append(reinterpret_cast<const char*>(&ttl_ms), sizeof ttl_ms);
   }
-  come_back_before_the_end(
-      locks::make_move_in({.from = ShardId{kShard.value == 0 ? 1u : 0u},
-                           .number = 1,
-                           .token = FencingToken{7},
-                           .token_last = 9,
-                           .name_bytes = 4,
-                           .text = text}),
-      [](const locks::LockCpu& locks) {
-        const auto held = locks.get(kShard, hash_name("name"));
-        ASSERT_TRUE(held.has_value());
-        EXPECT_EQ(held->holder, SessionId{1});
-        EXPECT_EQ(held->waiter_count, locks::kMoveWaitersMax);
-      });
+  come_back_before_the_end(locks::make_move_in({.from = ShardId{kShard.value == 0 ? 1u : 0u},
+                                                .number = 1,
+                                                .token = FencingToken{7},
+                                                .token_last = 9,
+                                                .name_bytes = 4,
+                                                .text = text}),
+                           [](const locks::LockCpu& locks) {
+                             const auto held = locks.get(kShard, hash_name("name"));
+                             ASSERT_TRUE(held.has_value());
+                             EXPECT_EQ(held->holder, SessionId{1});
+                             EXPECT_EQ(held->waiter_count, locks::kMoveWaitersMax);
+                           });
 }
 
 // The state of a snapshot comes later than the request to store it. Between that and the record's

@@ -32,7 +32,6 @@
 #include "locks/parallel/window.h"
 #include "locks/parallel/writer.h"
 #include "locks/state/apply.h"
-#include "locks/state/brought.h"
 #include "netcore/memory/order.h"
 #include "server/device_turn/service.h"
 #include "server/device_turn/view.h"
@@ -190,21 +189,14 @@ struct LockTurnService {
                             TurnResult& result) const {
     LockStripe& stripe = stripes[row / rows_per_stripe];
     const bool says = !locks::is_nothing_to_locks(entry.kind());
-    const bool brings = entry.kind() == static_cast<std::uint8_t>(locks::LockCommandKind::MoveIn);
     if (absent[row] != 0) {
-      if (brings) {
+      if (brings_lock(entry)) {
         relaxed_set(stripe.has_guests, 1);
       }
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
       return true;
     }
-    if (brings) {
-      result.word[1] = apply_move_in(stripe, log, shard_of_row(row), index);
-      if (result.word[1] == kNotNow) {
-        return false;
-      }
-    } else if (says && !apply_command(stripe, log, shard_of_row(row), index, entry, result)) {
-      relaxed_set(stripe.dry, 1);
+    if (says && !apply_command(stripe, log, shard_of_row(row), index, entry, result)) {
       return false;
     }
     result.word[0] = stripe.shared.tables.shard(shard_of_row(row)).state_hash;
@@ -242,8 +234,6 @@ struct LockTurnService {
   }
 
  private:
-  static constexpr std::uint64_t kNotNow = ~std::uint64_t{0};
-
   // Of the next entries of a row: `entries` are done with, `alone` more are one member's.
   struct Share {
     std::uint32_t entries = 0;
@@ -372,7 +362,24 @@ struct LockTurnService {
     return locks_there && sessions_there && requests_there && names_there;
   }
 
-  // False: rows are lacking, nothing was done.
+  GCOORD_HD static bool brings_lock(const Entry& entry) {
+    return entry.kind() == static_cast<std::uint8_t>(locks::LockCommandKind::MoveIn);
+  }
+
+  // The command of an entry with all that it says; of a MoveIn it stands in the stripe's text.
+  template <typename Log>
+  GCOORD_HD static bool read(LockStripe& stripe,
+                             const Log& log,
+                             LogIndex index,
+                             const Entry& entry,
+                             locks::EntryName& bytes,
+                             locks::LockCommand& command) {
+    return brings_lock(entry) ? locks::read_text(log, index, *stripe.text, command)
+                              : locks::read_command(log, index, entry, bytes, command);
+  }
+
+  // False: rows are lacking, or another member has the stripe's text in this turn; nothing was
+  // done.
   template <typename Log>
   GCOORD_HD static bool apply_command(LockStripe& stripe,
                                       const Log& log,
@@ -380,15 +387,24 @@ struct LockTurnService {
                                       LogIndex index,
                                       const Entry& entry,
                                       TurnResult& result) {
+    const bool brings = brings_lock(entry);
+    if (brings && !relaxed_claim(stripe.text_taken, 1)) {
+      return false;
+    }
     locks::LockCommand command;
     locks::EntryName bytes;
-    if (!locks::read_command(log, index, entry, bytes, command)) {
+    if (!read(stripe, log, index, entry, bytes, command)) {
       return true;
     }
     locks::LockWriter writer;
     const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
     const bool claimed = claim_all(stripe, locks::demand_of(command), writer);
-    if (claimed) {
+    if (!claimed) {
+      relaxed_set(stripe.dry, 1);
+    } else {
+      if (brings && shard_of(command.name_hash, tables.shard_count) != shard) {
+        relaxed_set(stripe.has_guests, 1);
+      }
       locks::LockEvents events;
       const locks::LockReply reply = locks::apply(tables, shard, index, command, events);
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Applied) |
@@ -396,37 +412,6 @@ struct LockTurnService {
     }
     locks::end_writer(stripe.shared, tables, writer);
     return claimed;
-  }
-
-  // The same of a MoveIn: what was done, for the host, or kNotNow. Seldom, and long.
-  template <typename Log>
-  GCOORD_HD_APART static std::uint64_t apply_move_in(LockStripe& stripe,
-                                                     Log log,
-                                                     ShardId shard,
-                                                     LogIndex index) {
-    if (!relaxed_claim(stripe.text_taken, 1)) {
-      return kNotNow;  // Another member has it. It is free in the next turn.
-    }
-    locks::LockCommand command;
-    if (!locks::read_text(log, index, *stripe.text, command)) {
-      return static_cast<std::uint64_t>(LockTurnDone::Nothing);
-    }
-    locks::LockWriter writer;
-    const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
-    std::uint64_t done = kNotNow;
-    if (claim_all(stripe, locks::demand_of(command), writer)) {
-      if (shard_of(command.name_hash, tables.shard_count) != shard) {
-        relaxed_set(stripe.has_guests, 1);
-      }
-      locks::LockEvents events;
-      const locks::LockReply reply = locks::apply_brought(tables, shard, index, command, events);
-      done = static_cast<std::uint64_t>(LockTurnDone::Applied) |
-             static_cast<std::uint64_t>(reply.code) << 8;
-    } else {
-      relaxed_set(stripe.dry, 1);
-    }
-    locks::end_writer(stripe.shared, tables, writer);
-    return done;
   }
 };
 

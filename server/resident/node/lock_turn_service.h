@@ -366,18 +366,6 @@ struct LockTurnService {
     return entry.kind() == static_cast<std::uint8_t>(locks::LockCommandKind::MoveIn);
   }
 
-  // The command of an entry with all that it says; of a MoveIn it stands in the stripe's text.
-  template <typename Log>
-  GCOORD_HD static bool read(LockStripe& stripe,
-                             const Log& log,
-                             LogIndex index,
-                             const Entry& entry,
-                             locks::EntryName& bytes,
-                             locks::LockCommand& command) {
-    return brings_lock(entry) ? locks::read_text(log, index, *stripe.text, command)
-                              : locks::read_command(log, index, entry, bytes, command);
-  }
-
   // False: rows are lacking, or another member has the stripe's text in this turn; nothing was
   // done.
   template <typename Log>
@@ -393,7 +381,9 @@ struct LockTurnService {
     }
     locks::LockCommand command;
     locks::EntryName bytes;
-    if (!read(stripe, log, index, entry, bytes, command)) {
+    const bool whole = brings ? locks::read_text(log, index, *stripe.text, command)
+                              : locks::read_command(log, index, entry, bytes, command);
+    if (!whole) {
       return true;
     }
     locks::LockWriter writer;

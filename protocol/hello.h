@@ -70,6 +70,9 @@ enum class Feature : std::uint64_t {
   // their leaves are the records of a turn on the host (server/interfaces/entry_stamp.h); the
   // cluster log is published; breaks say that their author is proven.
   DeviceLedger = 2199023255552,
+  // Between nodes whose turn is resident: moves of locks as entries of a device
+  // (locks/commands/entry_move.h).
+  DeviceMoves = 8796093022208,
   Audit = 1073741824,   // SessionDescribe, HolderDescribe; between nodes: entries that say who.
   Limits = 2147483648,  // LimitsGet, LimitsChange; between nodes: entries of limits and denials.
 };
@@ -78,7 +81,7 @@ inline constexpr std::uint64_t kFeatures =
     1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768 | 65536 |
     131072 | 262144 | 524288 | 1048576 | 2097152 | 4194304 | 8388608 | 16777216 | 33554432 |
     67108864 | 134217728 | 268435456 | 536870912 | 1073741824 | 2147483648 | 8589934592 |
-    17179869184 | 274877906944 | 549755813888 | 2199023255552;
+    17179869184 | 274877906944 | 549755813888 | 2199023255552 | 8796093022208;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

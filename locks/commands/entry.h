@@ -108,7 +108,7 @@ GCOORD_HD inline LockCommand plain_command_of(const LockEntry& entry) {
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
-    default:  // Moves of locks have no room in pieces.
+    default:  // Those with a text are others'.
       command.kind = LockCommandKind::Unknown;
       break;
   }
@@ -137,8 +137,8 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
 
 // Puts the name of the acquire in `entry`, which is at `index`, together from the entries before
 // it: log(k) is the entry at an earlier index. False: they are not all there.
-template <typename Index, typename Log>
-GCOORD_HD bool gather_name(const Log& log, Index index, const LockEntry& entry, EntryName& name) {
+template <typename Index, typename Log, typename Text>
+GCOORD_HD bool gather_name(const Log& log, Index index, const LockEntry& entry, Text& name) {
   const PiecesBefore<Index> pieces{
       index,
       entry.request,
@@ -151,10 +151,11 @@ GCOORD_HD bool gather_name(const Log& log, Index index, const LockEntry& entry, 
 
 // The command of `entry`, which is log(index), with all that it says; it is neither piece, barrier
 // nor no-op. False: what stands before it is not all there, or cannot be, and it is applied as
-// nothing. `bytes` outlives the command. On a device `log` is copied where a text is read.
-template <typename Index, typename Log>
+// nothing. `bytes`, an EntryName or EntryBytes, outlives the command; a MoveIn whose text is longer
+// than it is nothing. On a device `log` is copied where a text is read.
+template <typename Index, typename Log, typename Text>
 GCOORD_HD bool read_command(
-    const Log& log, Index index, const LockEntry& entry, EntryName& bytes, LockCommand& command) {
+    const Log& log, Index index, const LockEntry& entry, Text& bytes, LockCommand& command) {
   if (is_text_entry(entry)) {
     return read_text(log, index, bytes, command);
   }

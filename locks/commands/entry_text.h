@@ -18,6 +18,7 @@
 //   GroupWithdraw  session, sequence, 0, hash low, hash high, generation;
 //                  number: bytes of the name                     text: 0, name
 //   ExpireSessions 0, 0, 0, 0, 0, 0; number: bytes of the list   text: 0, the list
+//   MoveOut, MoveIn, MoveDone, MoveLapse  see entry_move.h
 //
 // A device has no groups: it gives their requests a place in the window of their session, and its
 // host, which applies the same entries, does the rest (docs/adr/0128).
@@ -34,6 +35,7 @@
 #include "common/random.h"
 #include "locks/commands/command.h"
 #include "locks/commands/entry_layout.h"
+#include "locks/commands/entry_move.h"
 #include "locks/commands/group_command.h"
 #include "locks/commands/hold.h"
 #include "locks/commands/limits.h"
@@ -61,12 +63,13 @@ static_assert(kEntryEndsMax <= sessions::kEndsMax);
 GCOORD_HD constexpr bool is_text_kind(LockCommandKind kind, std::uint8_t flags) {
   const bool rare = kind == LockCommandKind::BreakLock || kind == LockCommandKind::EndDelay ||
                     kind == LockCommandKind::ExpireSessions || changes_office(kind) ||
-                    is_group_kind(kind);
+                    is_group_kind(kind) || is_move_kind(kind);
   return rare || (kind == LockCommandKind::Acquire && (flags & kAcquireHold) != 0);
 }
 
 GCOORD_HD constexpr bool has_text(const LockCommand& command) {
-  return is_text_kind(command.kind, command.flags) && command.kind != LockCommandKind::EndDelay;
+  return is_text_kind(command.kind, command.flags) && command.kind != LockCommandKind::EndDelay &&
+         (!is_move_kind(command.kind) || moves_by_name(command.kind));
 }
 
 // Bytes of the text behind its word: they are the command's name and what follows it.
@@ -81,12 +84,17 @@ GCOORD_HD constexpr std::uint32_t text_piece_count(const LockCommand& command) {
 GCOORD_HD constexpr std::uint64_t text_word(const LockCommand& command) {
   const bool hashed =
       command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::GroupRequest;
-  return hashed ? command.token.value : office_word(command);
+  return hashed                                    ? command.token.value
+         : command.kind == LockCommandKind::MoveIn ? command.sequence.value
+                                                   : office_word(command);
 }
 
 // Of all pieces of a text that begins with `word`. Where its parts end is part of what it says.
 GCOORD_HD constexpr std::uint64_t text_mark(const LockCommand& command, std::uint64_t word) {
-  const std::uint64_t whose = piece_mark(command.session, command.sequence);
+  // The sequence of a MoveIn is the word.
+  const bool brings = command.kind == LockCommandKind::MoveIn;
+  const std::uint64_t whose =
+      piece_mark(command.session, brings ? RequestSequence{} : command.sequence);
   const bool breaks = command.kind == LockCommandKind::BreakLock;
   const std::uint64_t parts =
       static_cast<std::uint64_t>(command.kind) | std::uint64_t{command.name_bytes} << 8 |
@@ -147,8 +155,12 @@ GCOORD_HD constexpr bool is_client_request(const LockCommand& command) {
          command.sequence - command.acked_below <= 0xffff'ffffu;
 }
 
-// What decode() refuses, but for the text's bytes, and what has no room in kPiecesMax pieces.
+// What decode() refuses, but for the text's bytes, and what has no room in kPiecesMax pieces, or
+// kMovePiecesMax of a MoveIn.
 GCOORD_HD constexpr bool is_text_command(const LockCommand& command) {
+  if (is_move_kind(command.kind)) {
+    return move_head_sound(command);
+  }
   if (text_bytes(command) > kTextBytesMax) {
     return false;
   }
@@ -198,6 +210,11 @@ GCOORD_HD constexpr bool has_group_words(LockCommandKind kind) {
   return is_group_kind(kind) || kind == LockCommandKind::ExpireSessions;
 }
 
+// Kinds with the words of an acquire or of a release.
+GCOORD_HD constexpr bool is_of_holder(LockCommandKind kind) {
+  return kind == LockCommandKind::Acquire || changes_office(kind);
+}
+
 // The fields that stand in the entry itself, of a kind that is_text_kind() knows; Unknown for what
 // cannot be.
 GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
@@ -210,6 +227,8 @@ GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
   const auto high = static_cast<std::uint32_t>(entry.word[2] >> 32);
   if (has_group_words(command.kind)) {
     take_group_words(entry, command);
+  } else if (is_move_kind(command.kind)) {
+    take_move_words(entry, command);
   } else if (command.kind == LockCommandKind::Acquire) {
     const HoldOptions ask = unpack_ask(entry.word[5]);
     command.name_bytes = number;
@@ -226,7 +245,7 @@ GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
     command.sequence = RequestSequence{entry.word[1]};
     command.serial = low;
     command.note_bytes = static_cast<std::uint16_t>(high);
-  } else if (command.kind != LockCommandKind::EndDelay && !has_group_words(command.kind)) {
+  } else if (is_of_holder(command.kind)) {
     command.session = SessionId{entry.word[0]};
     command.sequence = RequestSequence{entry.word[1]};
     command.acked_below = RequestSequence{entry.word[1] - low};
@@ -240,10 +259,14 @@ GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
 }
 
 // Gives the command what its text says. False: it cannot be.
-GCOORD_HD inline bool take_text(const EntryName& text, LockCommand& command) {
+GCOORD_HD inline bool take_text(const char* bytes, LockCommand& command) {
   std::uint64_t word = 0;
-  std::memcpy(&word, text.bytes, kTextWordBytes);
-  command.name = text.bytes + kTextWordBytes;
+  std::memcpy(&word, bytes, kTextWordBytes);
+  command.name = bytes + kTextWordBytes;
+  if (command.kind == LockCommandKind::MoveIn) {
+    command.sequence = RequestSequence{word};
+    return (word == 0 || command.note_bytes != 0) && moved_sessions_sound(command);
+  }
   if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::GroupRequest) {
     command.token = FencingToken{word};
   } else if (changes_office(command.kind)) {
@@ -261,22 +284,23 @@ GCOORD_HD inline bool take_text(const EntryName& text, LockCommand& command) {
 
 // Puts the text of the command at `index` together from the entries before it: log(k) is the entry
 // at an earlier index. False: they are not all there, or say what cannot be.
-template <typename Index, typename Log>
+// `text` has an array of bytes, and what it has no room for is not there.
+template <typename Index, typename Log, typename Text>
 GCOORD_HD bool gather_text(
-    const Log& log, Index index, std::uint64_t request, EntryName& text, LockCommand& command) {
+    const Log& log, Index index, std::uint64_t request, Text& text, LockCommand& command) {
   PiecesBefore<Index> pieces{index, request, text_piece_count(command)};
-  if (index.value <= pieces.count) {
+  if (index.value <= pieces.count || pieces.count * kPieceNameBytes > sizeof text.bytes) {
     return false;
   }
   const LockEntry first = log(Index{index.value - pieces.count});
   pieces.mark = text_mark(command, first.word[1]);
-  return gather_pieces(log, pieces, text.bytes) && take_text(text, command);
+  return gather_pieces(log, pieces, text.bytes) && take_text(text.bytes, command);
 }
 
 // The command of the entry log(index), of a kind that is_text_kind() knows, with all that it says.
 // False: see gather_text().
-template <typename Index, typename Log>
-GCOORD_HD_APART bool read_text(Log log, Index index, EntryName& text, LockCommand& command) {
+template <typename Index, typename Log, typename Text>
+GCOORD_HD_APART bool read_text(Log log, Index index, Text& text, LockCommand& command) {
   const LockEntry entry = log(index);
   command = text_command_of(entry);
   return !has_text(command) || gather_text(log, index, entry.request, text, command);

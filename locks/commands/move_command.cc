@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/bytes.h"
+#include "locks/commands/entry_move.h"
 #include "locks/commands/limits.h"
 
 #include <string>
@@ -17,49 +18,16 @@ RequestSequence text_hash(std::string_view text) {
   return RequestSequence{text.empty() ? 0 : hash_name(text).low};
 }
 
-Status check_sessions(const LockCommand& command) {
-  const std::uint32_t count = moved_count(command);
-  if (command.note_bytes % kMovedSessionBytes != 0 || count > kMoveWaitersMax + 1 ||
-      (count == 0) != (command.token.value == 0) ||
-      (count != 0 && !move_fits(command.name_bytes, count - 1))) {
-    return bad("impossible sessions of a moved lock");
-  }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const MovedSession moved = moved_session(command, i);
-    const bool somebody = moved.session.value != 0 && moved.session != kKeeperSession;
-    if (!somebody || moved.ttl_ms == 0 || moved.ttl_ms > kTtlMsMax) {
-      return bad("impossible session of a moved lock");
-    }
-  }
-  return {};
-}
-
 Status check_move(const LockCommand& command) {
-  const std::uint8_t known = command.kind == LockCommandKind::MoveIn ? kMoveInLapses : 0;
-  if ((command.flags & ~known) != 0) {
-    return bad("unknown flag");
+  if (!move_head_sound(command)) {
+    return bad("impossible words of a move");
   }
-  if (command.kind == LockCommandKind::MoveLapse) {
-    const bool place = command.session.value != 0 && command.session != kKeeperSession &&
-                       import_lapses(command.sequence);
-    return place ? Status{} : bad("a queue position that never lapses");
+  if (moves_by_name(command.kind)) {
+    GCOORD_TRY_STATUS(check_name({command.name, command.name_bytes}));
   }
-  if (command.kind != LockCommandKind::MoveOut &&
-      (move_number(command) == 0 || move_number(command) > kMoveNumberMax)) {
-    return bad("impossible number of a move");
-  }
-  if (command.kind == LockCommandKind::MoveDone) {
-    return {};
-  }
-  GCOORD_TRY_STATUS(check_name({command.name, command.name_bytes}));
-  if (command.kind == LockCommandKind::MoveOut) {
-    return {};
-  }
-  if (moved_token_last(command) > kMovedTokenMax ||
-      command.token.value > moved_token_last(command)) {
-    return bad("token that was never granted");
-  }
-  return check_sessions(command);
+  const bool brings = command.kind == LockCommandKind::MoveIn;
+  return brings && !moved_sessions_sound(command) ? bad("impossible session of a moved lock")
+                                                  : Status{};
 }
 
 void set_name(LockCommand& command, std::string_view name) {

@@ -136,17 +136,30 @@ GCOORD_HD void hold_proposals(const RowTurn<Service>& r,
   }
 }
 
+// Entries up to the newest that is applied which the service wants to look at again: always some,
+// and all pieces of a command whose end is not applied yet.
+template <typename Service>
+GCOORD_HD std::uint64_t kept_before(const RowTurn<Service>& r, LogIndex applied) {
+  std::uint64_t kept = Service::kEntriesKept;
+  if constexpr (Service::kEntriesKept != 0) {
+    const std::uint64_t pieces = Service::pieces_through(r.entry(applied));
+    kept = pieces > kept ? pieces : kept;
+  }
+  return kept;
+}
+
 // Up to where the log of a row without a tree may be forgotten, where half of its page is full; 0:
 // it is not. An entry stays, so that a plain row does; and what the service wants to look at again.
 template <typename Service>
-GCOORD_HD LogIndex forgets_to(const TurnNode<Service>& node,
+GCOORD_HD LogIndex forgets_to(const RowTurn<Service>& r,
                               const consensus::Log& log,
                               LogIndex applied) {
-  constexpr std::uint64_t kKept = Service::kEntriesKept;
+  if (log.last - log.floor < r.node.shape.log_slots / 2) {
+    return LogIndex{};
+  }
   const LogIndex done = max_id(log.applied, applied);
-  const LogIndex to{done.value > kKept ? done.value - kKept : 0};
-  const bool full = log.last - log.floor >= node.shape.log_slots / 2;
-  return full ? min_id(to, log.last - 1) : LogIndex{};
+  const std::uint64_t kept = kept_before(r, done);
+  return min_id(LogIndex{done.value > kept ? done.value - kept : 0}, log.last - 1);
 }
 
 // Commands that a row is asked to take: as many as its page has room for.
@@ -173,7 +186,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   head.woken = r.desk.woken[r.place];
   head.applied = r.node.applied[r.row];
   head.storage_ack = r.desk.stored_ack[r.place];
-  head.compact_to = forgets_to(r.node, log, head.applied);
+  head.compact_to = forgets_to(r, log, head.applied);
   if (is_hashed(r.node) && head.compact_to.value != 0) {
     head.compact_to = min_id(head.compact_to, hashed_by_all(r, shard));
   }

@@ -20,6 +20,8 @@
 //   static bool is_piece(const Entry&)     where there are such: whether a later entry may need
 //   this
 //                                          one; only pieces side by side, up to the entry, are read
+//   static uint32_t pieces_through(const Entry&)   of a piece, how many there are of its command up
+//                                          to it; else 0. So many stay, where they are more
 //   static constexpr kTellsHost            the host hears of everything that is decided, see below
 //   static constexpr kReadmits             rows whose node has forgotten what it promised are taken
 //                                          back, see below

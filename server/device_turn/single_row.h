@@ -122,7 +122,7 @@ GCOORD_HD_FLAT void fill_inbox_kept(const RowTurn<Service>& r,
                                     consensus::InboxHead& head) {
   head.message_count = r.desk.arrived_count[0];
   head.applied = applied;
-  head.compact_to = forgets_to(r.node, log, applied);
+  head.compact_to = forgets_to(r, log, applied);
   if constexpr (role == consensus::Role::Leader) {
     head.proposal_count = proposals_to(r, log, offers);
   }

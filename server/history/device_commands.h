@@ -25,11 +25,11 @@ class DeviceCommands {
 
  private:
   // More than the pieces of the longest text, as a power of two.
-  static constexpr std::size_t kKept = 32;
-  static_assert(locks::kPiecesMax < kKept);
+  static constexpr std::size_t kKept = 64;
+  static_assert(locks::kMovePiecesMax < kKept && locks::kPiecesMax < kKept);
 
   std::array<locks::LockEntry, kKept> last_{};  // By index; empty where a leaf was none.
-  locks::EntryName text_{};                     // What command_ points to.
+  locks::EntryBytes text_{};                    // What command_ points to.
   locks::LockCommand command_;
 };
 

@@ -127,10 +127,12 @@ void add_force(RecordFacts& facts, const LockCommand& command) {
   add_number(facts, "token", command.token.value);
 }
 
-// A lock on its way between shards.
+// A lock on its way between shards. The text of an entry of a device stands in pieces before it.
 void add_move(RecordFacts& facts, const LockCommand& command) {
   if (command.kind == LockCommandKind::MoveOut || command.kind == LockCommandKind::MoveIn) {
-    facts.emplace_back("name", std::string{command.name, command.name_bytes});
+    if (command.name != nullptr) {
+      facts.emplace_back("name", std::string{command.name, command.name_bytes});
+    }
     const bool out = command.kind == LockCommandKind::MoveOut;
     facts.emplace_back(out ? "to_shard" : "from_shard",
                        std::to_string(locks::move_shard(command).value));

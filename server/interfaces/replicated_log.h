@@ -35,12 +35,12 @@ namespace gcoord::server {
 
 // What a replicated log can do; the same for its whole life but for the last.
 struct Abilities {
-  // Its replicas apply moves of locks. A log that lives on a device has no room for them.
+  // Its replicas apply moves of locks.
   bool moves = true;
   // Sessions that one entry ends at most, a list (locks/commands/ends.h); 1: it has no lists.
   std::uint32_t ends_max = sessions::kEndsMax;
   // Commands lie in it as entries of a device (locks/commands/entry.h), groups' and lists of ends
-  // only if all nodes have Feature::DeviceGroups.
+  // only if all nodes have Feature::DeviceGroups, moves only if all have DeviceMoves.
   bool on_device = false;
   // ShardView::lease is judged by the clock whenever it is read. A log whose rows live on a device
   // only hears who led, and a host that stood still hears it late.

@@ -72,11 +72,11 @@ bool LockMoves::keeps_many(ShardId shard) const {
   return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
 }
 
-// Nodes that do not know of moves would go another way from a MoveOut on; what follows one is taken
-// by all. A first move leaves records that stay for ever: not more of them than there is room for.
-// That somebody holds the lock, or held it where it is, the log decides.
+// What follows a MoveOut is taken by all nodes, so the first step alone asks whether they do. A
+// first move leaves records that stay for ever: not more of them than there is room for. That
+// somebody holds the lock, or held it where it is, the log decides.
 ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
-  if (!environment_.all_have(protocol::Feature::LockMoves)) {
+  if (!environment_.may_begin()) {
     return ErrorCode::MoveNotKnown;
   }
   if (locks_.residence(shard, name).has_value()) {
@@ -261,7 +261,7 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
     return;
   }
   locks::LockCommand command = decoded.value();
-  command.flags = environment_.all_have(protocol::Feature::MovePlaces) ? locks::kMoveInLapses : 0;
+  command.flags = environment_.places_lapse() ? locks::kMoveInLapses : 0;
   propose(step, command, protocol::ConnectionId{});
 }
 

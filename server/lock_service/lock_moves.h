@@ -19,7 +19,6 @@
 #include "common/ids.h"
 #include "locks/cpu/lock_cpu.h"
 #include "protocol/error_codes.h"
-#include "protocol/hello.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/waits/orphaned_waits.h"
@@ -72,8 +71,10 @@ class LockMoves {
     std::function<void(protocol::ConnectionId, const protocol::ReplySlot&)> answer;
     // Whether the turn takes the commands of moves.
     std::function<bool()> takes_moves;
-    // Whether all nodes of the cluster are known to apply what the feature stands for.
-    std::function<bool(protocol::Feature)> all_have;
+    // Whether all nodes of the cluster are known to apply moves in this turn's log,
+    std::function<bool()> may_begin;
+    // and MoveIns whose places lapse (protocol::Feature::MovePlaces).
+    std::function<bool()> places_lapse;
   };
 
   LockMoves(const LockMovesOptions& options,

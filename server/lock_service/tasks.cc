@@ -202,7 +202,15 @@ LockMoves::Environment ServiceTasks::move_doors() {
       .answer = [this](protocol::ConnectionId connection,
                        const protocol::ReplySlot& reply) { env_.replies.send(connection, reply); },
       .takes_moves = [this] { return env_.log.abilities().moves; },
-      .all_have = [this](protocol::Feature feature) { return features.all_have(feature); }};
+      .may_begin =
+          [this] {
+            // Nodes that do not know these commands would go another way from a MoveOut on. A log
+            // on a device has them in a form of its own.
+            return features.all_have(protocol::Feature::LockMoves) &&
+                   (!env_.log.abilities().on_device ||
+                    features.all_have(protocol::Feature::DeviceMoves));
+          },
+      .places_lapse = [this] { return features.all_have(protocol::Feature::MovePlaces); }};
 }
 
 }  // namespace gcoord::server

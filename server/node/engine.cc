@@ -16,6 +16,7 @@ namespace {
 // What a device judges commands by are bits of the rights that the gate grants.
 static_assert(kNeedsAcquire == security::bit_of(security::Right::LockAcquire));
 static_assert(kNeedsBreak == security::bit_of(security::Right::LockBreak));
+static_assert(kNeedsAdmin == security::bit_of(security::Right::LockAdmin));
 static_assert(kNeedsLead == security::bit_of(security::Right::ElectLead));
 static_assert(kNeedsGroup == security::bit_of(security::Right::GroupJoin));
 

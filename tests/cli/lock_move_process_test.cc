@@ -1,5 +1,6 @@
-// L19 with real nodes: a held lock with 100 waiters moves while clients look on and nodes are
-// killed.
+// L19 with real nodes of both turns: a held lock with 100 waiters moves while clients look on and
+// nodes are killed.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <string>
@@ -14,14 +15,14 @@ constexpr std::uint32_t kShards = 8;
 constexpr std::size_t kClients = 4;
 constexpr std::size_t kWaiters = 100;
 
-class LockMoveProcessTest : public ProcessCluster {
+class LockMoveProcessTest : public ProcessCluster, public testing::WithParamInterface<std::string> {
  protected:
   struct Waiting {
     client::Session session;
     client::Future<client::Result<client::Lock>> granted;
   };
 
-  LockMoveProcessTest() : ProcessCluster(kShards) {}
+  LockMoveProcessTest() : ProcessCluster(kShards, turn_of_all(GetParam())) {}
 
   void SetUp() override {
     ProcessCluster::SetUp();
@@ -78,7 +79,9 @@ class LockMoveProcessTest : public ProcessCluster {
   std::vector<std::uint64_t> expected_;
 };
 
-TEST_F(LockMoveProcessTest, L19AHeldLockWith100WaitersMovesAndEachIsToldOnce) {
+INSTANTIATE_TEST_SUITE_P(BothTurns, LockMoveProcessTest, both_turns(), turn_name);
+
+TEST_P(LockMoveProcessTest, L19AHeldLockWith100WaitersMovesAndEachIsToldOnce) {
   const std::string name = "jobs/moved";
   const std::uint32_t to = (home(name) + 1) % kShards;
   client::Session session = open(operator_client());
@@ -102,7 +105,7 @@ TEST_F(LockMoveProcessTest, L19AHeldLockWith100WaitersMovesAndEachIsToldOnce) {
   EXPECT_EQ(operator_client().statistics().moves, 1u) << "and then it is known";
 }
 
-TEST_F(LockMoveProcessTest, L19AMoveOutlivesTheNodesThatBeganIt) {
+TEST_P(LockMoveProcessTest, L19AMoveOutlivesTheNodesThatBeganIt) {
   const std::string name = "jobs/moved";
   client::Session session = open(operator_client());
   auto held = session.acquire(name);
@@ -126,7 +129,7 @@ TEST_F(LockMoveProcessTest, L19AMoveOutlivesTheNodesThatBeganIt) {
   expect_passes_on(held.value());
 }
 
-TEST_F(LockMoveProcessTest, L19TheVerbSaysWhatItDidAndWhyNot) {
+TEST_P(LockMoveProcessTest, L19TheVerbSaysWhatItDidAndWhyNot) {
   const Ctl nodes = ctl();
   const std::string name = "a";
   const std::uint32_t to = (home(name) + 3) % kShards;

@@ -152,7 +152,7 @@ class GCOORD_API Client {
   // it has arrived: the holder keeps its hold and token, the queue its order. Libraries that know
   // of moves learn once where the lock is. Plain holds and waits only, at most 1,024 of these.
   // Asked again it goes on with a move that was begun. For operators. Errors: GC6053, GC6054,
-  // GC6052 on nodes whose turn runs on a device, GC1112 for no shard.
+  // GC6052 on resident nodes of earlier releases, GC1112 for no shard.
   Status move_lock(std::string_view name, std::uint32_t to_shard);
   Future<Status> move_lock_async(std::string_view name, std::uint32_t to_shard);
 

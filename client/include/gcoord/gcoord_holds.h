@@ -85,8 +85,8 @@ GCOORD_API gcoord_status gcoord_lock_break(gcoord_client* client,
 // Moves the lock of a name to another shard while it is held and waited for; returns when it has
 // arrived. The holder keeps its hold and token, the queue its order. Called again, it continues a
 // move that was begun. Only plain holds and waits can move (Client::move_lock of gcoord/client.h).
-// For operators. GC6053 and GC6054 when the lock cannot move now, GC6052 on nodes with --turn
-// resident, GC1112 when the cluster has no such shard.
+// For operators. GC6053 and GC6054 when the lock cannot move now, GC6052 on nodes of
+// earlier releases with --turn resident, GC1112 when the cluster has no such shard.
 GCOORD_API gcoord_status gcoord_lock_move(gcoord_client* client,
                                           const char* name,
                                           uint32_t to_shard,

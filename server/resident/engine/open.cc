@@ -66,7 +66,9 @@ LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
   // Twice an even share: names spread over stripes as their hashes do.
   constexpr std::uint32_t kLeast = 1u << 12;
   const std::uint32_t locks = std::min(locks_max, kResidentLocksMax);
-  const std::uint32_t each = std::bit_ceil(std::max(kLeast, 2 * (locks / shape.stripe_count)));
+  const std::uint32_t share = locks / shape.stripe_count;
+  const std::uint32_t kept = room_kept(shape.voters, true);
+  const std::uint32_t each = std::bit_ceil(std::max({kLeast, 2 * share, share + kept}));
   return {.locks = each, .sessions = each, .requests = 2 * each, .name_blocks = 4 * each};
 }
 

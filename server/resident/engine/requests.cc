@@ -68,11 +68,13 @@ ResidentRequests::ResidentRequests(ResidentNode& node)
 
 ResidentRequests::Need ResidentRequests::need_of(const locks::LockCommand& command) {
   const locks::LockDemand demand = locks::demand_of(command);
-  return {demand, weight_of(demand)};
+  const bool brings = command.kind == locks::LockCommandKind::MoveIn;
+  return {demand, brings ? kMoveInWeight : weight_of(demand), brings};
 }
 
 bool ResidentRequests::has_place(const locks::LockCommand& command) {
-  return locks::is_entry_command(command) && need_of(command).weight <= kLaneWeightMax;
+  const Need need = need_of(command);
+  return locks::is_entry_command(command) && (need.brings || need.weight <= kLaneWeightMax);
 }
 
 bool ResidentRequests::may_take(ShardId shard, const locks::LockCommand& command) const {
@@ -84,13 +86,12 @@ bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
   const locks::LockDemand& demand = need.demand;
   const bool takes = demand.locks + demand.sessions + demand.name_blocks != 0;
   // Room is kept for what is under way on all nodes, and for releases besides. What ends something
-  // takes at most a request row: half of what is kept is for that.
-  const std::uint32_t of_all = node_.options().shape.voters * kLaneWeightMax;
-  const std::uint32_t kept = takes ? 2 * of_all : of_all;
+  // takes at most a request row: a part of what is kept is for that.
+  const std::uint32_t kept = room_kept(node_.options().shape.voters, takes);
   const bool needs_nothing = !takes && demand.requests == 0;
   const bool has_room = lane.room >= lane.elsewhere + kept + need.weight;
-  return asked_.takes_command() && lane.weight + need.weight <= kLaneWeightMax &&
-         (needs_nothing || has_room);
+  const bool fits = need.brings ? !lane.brings : lane.weight + need.weight <= kLaneWeightMax;
+  return asked_.takes_command() && fits && (needs_nothing || has_room);
 }
 
 // --- Into the queues
@@ -101,7 +102,11 @@ std::uint64_t ResidentRequests::add(const Asked& asked,
                                     const EntryStamp& stamp) {
   const bool reads = asked.kind == AskedKind::Read;
   Lane& lane = lanes_[lane_of(asked.shard)];
-  lane.weight += asked.weight;
+  if (asked.weight > kLaneWeightMax) {
+    lane.brings = true;
+  } else {
+    lane.weight += asked.weight;
+  }
   lane.reads += reads ? 1 : 0;
   return asked_.add(asked, before, stamps_ && !reads ? stamp_bits(stamp) : 0);
 }
@@ -315,7 +320,11 @@ std::optional<Asked> ResidentRequests::take(std::uint64_t tag) {
   const std::optional<Asked> asked = asked_.take(tag);
   if (asked.has_value()) {
     Lane& lane = lanes_[lane_of(asked->shard)];
-    lane.weight -= asked->weight;
+    if (asked->weight > kLaneWeightMax) {
+      lane.brings = false;
+    } else {
+      lane.weight -= asked->weight;
+    }
     if (asked->kind == AskedKind::Read) {
       --lane.reads;
       reads_.on_end(asked->shard, tag);

@@ -4,9 +4,9 @@
 // answer, or the end of the row's leadership here, ends it. So each ends exactly once, whatever the
 // device still says of it later: tags are never used twice, and one that ended is ignored. Nothing
 // is allocated for a request but what was needed before for as many at once (asked_table.h,
-// request_ring.h). Bounds: a lane has at most kLaneWeightMax under way, which with the room that is
-// kept free (see `may_take`) is what makes a full pool on the device impossible while nodes keep to
-// it. One thread.
+// request_ring.h). Bounds: a lane has at most kLaneWeightMax under way and one MoveIn beside it,
+// which with the room that is kept free (see `may_take`) is what makes a full pool on the device
+// impossible while nodes keep to it. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -30,6 +30,18 @@ namespace gcoord::server {
 // Weight of a lane's requests under way: one each, and one more for every kRoomNameBlocks blocks of
 // a name. All nodes' worth must fit the room that every lane keeps free.
 inline constexpr std::uint32_t kLaneWeightMax = 128;
+
+// Weight of a MoveIn, which takes rows for all who hold and wait: whatever it brings. In a busy
+// lane it would never find room among the others, so each lane has one beside them.
+inline constexpr std::uint32_t kMoveInWeight = 2 + locks::kMoveWaitersMax;
+
+static_assert(kMoveInWeight > kLaneWeightMax);
+
+// Room that a stripe keeps free for what is under way on so many nodes (ResidentRequests): for
+// commands that take rows, and for those that only end something.
+constexpr std::uint32_t room_kept(std::uint32_t nodes, bool takes) {
+  return takes ? nodes * (2 * kLaneWeightMax + kMoveInWeight) : nodes * kLaneWeightMax;
+}
 
 class ResidentRequests {
  public:
@@ -116,7 +128,7 @@ class ResidentRequests {
 
   // Whether somebody waits for what the lane says.
   bool awaits(std::uint32_t lane) const {
-    return lanes_[lane].weight != 0 || lanes_[lane].reads != 0;
+    return lanes_[lane].weight != 0 || lanes_[lane].brings || lanes_[lane].reads != 0;
   }
 
   std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
@@ -138,7 +150,8 @@ class ResidentRequests {
     RequestRing queue;
     std::vector<Stored> stored;
     Authority authority;  // Of the pass that was queued last; the device's lane begins so, too.
-    std::uint32_t weight = 0;  // Of commands and records under way.
+    std::uint32_t weight = 0;  // Of commands and records under way, without the MoveIn.
+    bool brings = false;       // A MoveIn is under way.
     std::uint32_t reads = 0;   // Under way; they take nothing of the pools.
     std::uint32_t room = 0;
     std::uint32_t elsewhere = 0;
@@ -148,6 +161,7 @@ class ResidentRequests {
   struct Need {
     locks::LockDemand demand;
     std::uint32_t weight = 1;
+    bool brings = false;  // A MoveIn. Of what is taken, it alone weighs more than kLaneWeightMax.
   };
 
   static Need need_of(const locks::LockCommand& command);

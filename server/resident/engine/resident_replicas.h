@@ -110,8 +110,7 @@ class ResidentReplicas final : public CheckpointedLog, private netcore::Sink {
   }
 
   Abilities abilities() const override {
-    return {.moves = false,
-            .ends_max = locks::kEntryEndsMax,
+    return {.ends_max = locks::kEntryEndsMax,
             .on_device = true,
             .timed_leases = false,
             .takes_records = rows_->counts().recorded != 0 ||

@@ -149,9 +149,11 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
             kReplayImpossible};
   }
   rows_.begin(shard, decode_leader(leader_word_of(row, view.shape.voters), view.shape.voters));
-  constexpr std::uint64_t kKept = LockTurnService::kEntriesKept;
-  if (log.applied.value > log.floor.value + kKept) {
-    consensus::compact(log, row.runs(), log.applied - kKept);
+  const CommandReassembler::Pieces pieces = rows_.pieces(shard);
+  const std::uint64_t kept =
+      std::max<std::uint64_t>(LockTurnService::kEntriesKept, pieces.entries.size());
+  if (log.applied.value > log.floor.value + kept) {
+    consensus::compact(log, row.runs(), log.applied - kept);
   }
   if (log.last - log.floor > view.shape.log_slots || !store_recovered(view, row_index, row)) {
     return {StatusCode::DataLoss,
@@ -159,7 +161,6 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
             kReplayImpossible};
   }
   view.applied[row_index] = log.applied;
-  const CommandReassembler::Pieces pieces = rows_.pieces(shard);
   if (needs_page(row) || !pieces.entries.empty()) {
     hold_page(view.pages, stripe_of(view.shape, shard), row_index);
   }
@@ -170,10 +171,7 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
                                        : entry_of(rows_.names(), block->kind, block->payload());
   }
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
-    const std::size_t back = pieces.entries.size() - k;
-    if (back <= locks::kPiecesMax) {  // Those before are a record's, of which a device reads none.
-      view.entry(row_index, pieces.next - back) = pieces.entries[k];
-    }
+    view.entry(row_index, pieces.next - (pieces.entries.size() - k)) = pieces.entries[k];
   }
   const bool behind = rows_.applied(shard) != log.applied;
   if (log.applied.value != 0 && (behind || !fill_locks(view, shard))) {

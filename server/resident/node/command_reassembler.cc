@@ -3,6 +3,7 @@
 #include "common/name_hash.h"
 #include "common/utf8.h"
 #include "locks/commands/ends.h"
+#include "locks/commands/move_command.h"
 
 #include <string_view>
 #include <utility>
@@ -17,6 +18,9 @@ bool has_sound_text(const locks::LockCommand& command) {
   }
   if (locks::is_group_kind(command.kind)) {
     return locks::check_name({command.name, command.name_bytes}).ok();
+  }
+  if (locks::is_move_kind(command.kind)) {
+    return locks::move_sound(command);
   }
   return command.kind != locks::LockCommandKind::BreakLock ||
          (utf8_well_formed(locks::break_who(command)) &&

@@ -73,7 +73,7 @@ class CommandReassembler {
   std::vector<std::uint32_t> free_;                  // Places of the pool.
   ReassembledKind kind_ = ReassembledKind::Nothing;  // Of the last take(),
   locks::LockCommand command_;                       // and what it was.
-  locks::EntryName gathered_;                        // The text that command_ points to.
+  locks::EntryBytes gathered_;                       // The text that command_ points to.
   std::vector<std::byte> record_;
   bool known_ = false;
 };

@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kIngressFaults = 6;
 // Bits of security::Right, which host code alone includes (server/node/node_parts.cc compares).
 inline constexpr std::uint64_t kNeedsAcquire = std::uint64_t{1} << 4;
 inline constexpr std::uint64_t kNeedsBreak = std::uint64_t{1} << 9;
+inline constexpr std::uint64_t kNeedsAdmin = std::uint64_t{1} << 10;
 inline constexpr std::uint64_t kNeedsLead = std::uint64_t{1} << 11;
 inline constexpr std::uint64_t kNeedsGroup = std::uint64_t{1} << 24;
 
@@ -49,6 +50,8 @@ GCOORD_HD constexpr std::uint64_t needs_of(locks::LockCommandKind kind) {
       return kNeedsAcquire;
     case locks::LockCommandKind::BreakLock:
       return kNeedsBreak;
+    case locks::LockCommandKind::MoveOut:
+      return kNeedsAdmin;
     case locks::LockCommandKind::Proclaim:
     case locks::LockCommandKind::Transfer:
       return kNeedsLead;
@@ -64,7 +67,8 @@ GCOORD_HD constexpr bool is_of_node(locks::LockCommandKind kind) {
   return kind == locks::LockCommandKind::ExpireSession ||
          kind == locks::LockCommandKind::ExpireSessions ||
          kind == locks::LockCommandKind::BreakWait || kind == locks::LockCommandKind::EndDelay ||
-         kind == locks::LockCommandKind::GroupWithdraw;
+         kind == locks::LockCommandKind::GroupWithdraw || kind == locks::LockCommandKind::MoveIn ||
+         kind == locks::LockCommandKind::MoveDone || kind == locks::LockCommandKind::MoveLapse;
 }
 
 GCOORD_HD constexpr bool is_ingress_kind(locks::LockCommandKind kind) {
@@ -83,20 +87,25 @@ GCOORD_HD constexpr bool is_ingress_kind(locks::LockCommandKind kind) {
     case locks::LockCommandKind::GroupWithdraw:
     case locks::LockCommandKind::Proclaim:
     case locks::LockCommandKind::Transfer:
+    case locks::LockCommandKind::MoveOut:
+    case locks::LockCommandKind::MoveIn:
+    case locks::LockCommandKind::MoveDone:
+    case locks::LockCommandKind::MoveLapse:
       return true;
-    default:  // Moves of locks have no room in a log on a device.
+    default:
       return false;
   }
 }
 
-// Kinds whose words 3 and 4 are the hash of the name that they are about.
+// Kinds whose words 3 and 4 are the hash of the name that they are about, which is at home in their
+// shard or has been moved to it before.
 GCOORD_HD constexpr bool has_name_hash(locks::LockCommandKind kind) {
   return is_ingress_kind(kind) && kind != locks::LockCommandKind::CancelWait &&
          kind != locks::LockCommandKind::RegisterSession &&
          kind != locks::LockCommandKind::ExpireSession &&
          kind != locks::LockCommandKind::CloseSession &&
          kind != locks::LockCommandKind::BreakWait &&
-         kind != locks::LockCommandKind::ExpireSessions;
+         kind != locks::LockCommandKind::ExpireSessions && kind != locks::LockCommandKind::MoveIn;
 }
 
 GCOORD_HD constexpr bool has_window(locks::LockCommandKind kind) {

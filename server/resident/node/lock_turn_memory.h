@@ -42,6 +42,7 @@ inline std::size_t lock_turn_bytes(const TurnShape& shape, const LockTurnSizes& 
       ColumnArena::bytes_for<IndexLine>(HashIndex::line_count(sizes.sessions));
   return stripe * shape.stripe_count + ColumnArena::bytes_for<LockStripe>(shape.stripe_count) +
          ColumnArena::bytes_for<locks::LockWindow>(shape.stripe_count) +
+         ColumnArena::bytes_for<locks::EntryBytes>(shape.stripe_count) +
          ColumnArena::bytes_for<locks::LockShardRow>(shape.shard_count) +
          ColumnArena::bytes_for<std::uint8_t>(shape.shard_count);
 }
@@ -84,6 +85,7 @@ CarvedLocks carve_lock_turn(Arena& arena,
   CarvedLocks carved;
   carved.service.stripes = arena.template column<LockStripe>(shape.stripe_count);
   auto* windows = arena.template column<locks::LockWindow>(shape.stripe_count);
+  auto* texts = arena.template column<locks::EntryBytes>(shape.stripe_count);
   carved.service.absent = arena.template column<std::uint8_t>(shape.shard_count);
   carved.service.abort = abort;
   carved.service.rows_per_stripe = stripe_rows(shape);
@@ -105,6 +107,7 @@ CarvedLocks carve_lock_turn(Arena& arena,
     carver.index(tables.lock_index, sizes.locks);
     carver.index(tables.session_index, sizes.sessions);
     stripe.window = &windows[k];
+    stripe.text = &texts[k];
     stripe.together = locks::tables_of(stripe.shared, windows[k].writer);
     stripe.ends.locks.returned = sizes.locks;
     stripe.ends.sessions.returned = sizes.sessions;

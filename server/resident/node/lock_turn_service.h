@@ -82,13 +82,17 @@ struct alignas(128) LockStripe {
   locks::LockPoolTops open;  // What was free when the turn began.
   std::uint32_t dry = 0;     // A row lacked something in this turn.
   std::uint32_t dry_turns = 0;
-  std::uint32_t has_guests = 0;  // Shards of it have locks whose names' home is another one.
+  std::uint32_t has_guests = 0;  // Shards of it may have locks whose names' home is another one.
+  // Of a MoveIn, for one of the group in each turn: no member's stack has room for it.
+  locks::EntryBytes* text = nullptr;
+  std::uint64_t text_taken = 0;
 };
 
 struct LockTurnService {
   using Entry = locks::LockEntry;
 
   static constexpr std::uint32_t kEntriesKept = locks::kPiecesMax;
+  static constexpr std::uint32_t kPiecesKept = locks::kRecordPiecesMax;
   static constexpr bool kTellsHost = true;
   static constexpr bool kReadmits = true;
   static constexpr bool kHashed = false;
@@ -103,6 +107,12 @@ struct LockTurnService {
   GCOORD_HD static bool is_noop(const Entry& entry) { return entry.kind() == 0; }
 
   GCOORD_HD static bool is_piece(const Entry& entry) { return entry.kind() == locks::kEntryPiece; }
+
+  // Of its command, up to this one.
+  GCOORD_HD static std::uint32_t pieces_through(const Entry& entry) {
+    const std::uint32_t count = is_piece(entry) ? entry.number() + 1 : 0;
+    return count < kPiecesKept ? count : kPiecesKept;
+  }
 
   GCOORD_HD static Entry configuration_entry(const consensus::Configuration& configuration) {
     Entry entry;
@@ -131,8 +141,8 @@ struct LockTurnService {
     return entry_of_request(request);
   }
 
-  // How many shards a name's home is to be judged among; 0: it is not, since the state that the
-  // stripe began with has locks that were moved.
+  // How many shards a name's home is to be judged among; 0: it is not, since locks of the stripe
+  // were moved, or came with a state that this device does not know.
   GCOORD_HD std::uint32_t homes(std::uint32_t stripe, std::uint32_t shard_count) const {
     return stripes[stripe].has_guests == 0 ? shard_count : 0;
   }
@@ -158,6 +168,7 @@ struct LockTurnService {
     stripe.open = stripe.ends;
     stripe.dry_turns = stripe.dry != 0 ? stripe.dry_turns + 1 : 0;
     stripe.dry = 0;
+    stripe.text_taken = 0;
     if (stripe.dry_turns > kDryTurnsMax) {
       netcore::SystemOrder::raise(*abort, kAbortPoolFull);
     }
@@ -165,7 +176,10 @@ struct LockTurnService {
 
   GCOORD_HD void save(std::uint32_t, netcore::Slot& slot) const { slot = netcore::Slot{}; }
 
-  GCOORD_HD void install(std::uint32_t row, const netcore::Slot&) const { absent[row] = 1; }
+  GCOORD_HD void install(std::uint32_t row, const netcore::Slot&) const {
+    absent[row] = 1;
+    relaxed_set(stripes[row / rows_per_stripe].has_guests, 1);
+  }
 
   template <typename Log>
   GCOORD_HD bool apply_told(const Log& log,
@@ -176,11 +190,13 @@ struct LockTurnService {
     LockStripe& stripe = stripes[row / rows_per_stripe];
     const bool says = !locks::is_nothing_to_locks(entry.kind());
     if (absent[row] != 0) {
+      if (brings_lock(entry)) {
+        relaxed_set(stripe.has_guests, 1);
+      }
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
       return true;
     }
     if (says && !apply_command(stripe, log, shard_of_row(row), index, entry, result)) {
-      relaxed_set(stripe.dry, 1);
       return false;
     }
     result.word[0] = stripe.shared.tables.shard(shard_of_row(row)).state_hash;
@@ -346,7 +362,12 @@ struct LockTurnService {
     return locks_there && sessions_there && requests_there && names_there;
   }
 
-  // False: rows are lacking, nothing was done.
+  GCOORD_HD static bool brings_lock(const Entry& entry) {
+    return entry.kind() == static_cast<std::uint8_t>(locks::LockCommandKind::MoveIn);
+  }
+
+  // False: rows are lacking, or another member has the stripe's text in this turn; nothing was
+  // done.
   template <typename Log>
   GCOORD_HD static bool apply_command(LockStripe& stripe,
                                       const Log& log,
@@ -354,15 +375,26 @@ struct LockTurnService {
                                       LogIndex index,
                                       const Entry& entry,
                                       TurnResult& result) {
+    const bool brings = brings_lock(entry);
+    if (brings && !relaxed_claim(stripe.text_taken, 1)) {
+      return false;
+    }
     locks::LockCommand command;
     locks::EntryName bytes;
-    if (!locks::read_command(log, index, entry, bytes, command)) {
+    const bool whole = brings ? locks::read_text(log, index, *stripe.text, command)
+                              : locks::read_command(log, index, entry, bytes, command);
+    if (!whole) {
       return true;
     }
     locks::LockWriter writer;
     const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
     const bool claimed = claim_all(stripe, locks::demand_of(command), writer);
-    if (claimed) {
+    if (!claimed) {
+      relaxed_set(stripe.dry, 1);
+    } else {
+      if (brings && shard_of(command.name_hash, tables.shard_count) != shard) {
+        relaxed_set(stripe.has_guests, 1);
+      }
       locks::LockEvents events;
       const locks::LockReply reply = locks::apply(tables, shard, index, command, events);
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Applied) |

@@ -4,6 +4,7 @@
 #include "common/random.h"
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
+#include "locks/commands/move_command.h"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ std::vector<std::byte> applied(const std::vector<LockEntry>& entries) {
     return back < entries.size() ? entries[entries.size() - 1 - back] : LockEntry{};
   };
   LockCommand command;
-  EntryName text{};
+  EntryBytes text{};
   if (!read_command(log, index, entries.back(), text, command)) {
     return {};
   }
@@ -101,8 +102,33 @@ class LockEntryText : public testing::Test {
                                 .flags = flags});
   }
 
+  LockCommand moves_in(std::size_t name_bytes, std::uint32_t sessions) {
+    std::string text(name_bytes, 'm');
+    for (std::uint32_t k = 0; k < sessions; ++k) {
+      const std::uint64_t session = std::uint64_t{3} << 40 | (k + 1);
+      const std::uint32_t ttl_ms = 1000 + k;
+      text.append(reinterpret_cast<const char*>(&session), sizeof session);
+      text.append(reinterpret_cast<const char*>(&ttl_ms), sizeof ttl_ms);
+    }
+    return make_move_in({.from = ShardId{4},
+                         .number = 9,
+                         .token = FencingToken{sessions == 0 ? 0u : 70u},
+                         .token_last = 90,
+                         .name_bytes = static_cast<std::uint16_t>(name_bytes),
+                         .text = keep(std::move(text))});
+  }
+
+  static LockCommand lapses() {
+    return make_move_lapse(
+        SessionId{5}, RequestSequence{kImportedSequence | kLapsingSequence | 12}, hash_name("n"));
+  }
+
   std::vector<LockCommand> some_of_each() {
-    return {hold(3, 0, {.flags = kHoldShared, .permits = 1}),
+    return {moves_in(7, 4),
+            make_move_out("a name", ShardId{3}),
+            make_move_done(hash_name("n"), 8),
+            lapses(),
+            hold(3, 0, {.flags = kHoldShared, .permits = 1}),
             make_proclaim(holder(), "now"),
             make_transfer(holder(), SessionId{9}),
             breaks(8, 12),
@@ -147,6 +173,49 @@ TEST_F(LockEntryText, EachCommandComesBackFromItsEntriesAsItWas) {
   for (const std::uint32_t count : {2u, 3u, 4u, kEntryEndsMax}) {
     expect_same(ends(count));
   }
+  expect_same(make_move_out("n", ShardId{~0u}));
+  expect_same(make_move_out(keep(std::string(1024, 'n')), ShardId{3}));
+  expect_same(make_move_done(hash_name("n"), kMoveNumberMax));
+  expect_same(lapses());
+  for (const std::uint32_t sessions : {0u, 1u, 2u, 100u}) {
+    expect_same(moves_in(1, sessions));
+    expect_same(moves_in(700, sessions));
+  }
+  expect_same(moves_in(1, kMoveWaitersMax + 1));
+  expect_same(moves_in(1024, 82));
+}
+
+// A device reads it elsewhere; and a host that has too little room for it takes it for nothing.
+TEST_F(LockEntryText, AMoveInIsLongerThanANameAndHasNoPlaceThere) {
+  const auto entries = entries_of(moves_in(1, kMoveWaitersMax + 1));
+  EXPECT_LE(entries.size(), kMovePiecesMax + 1u);
+  EXPECT_GT(entries.size(), kPiecesMax + 1u);
+  const LogIndex index{entries.size()};
+  const auto log = [&entries](LogIndex at) { return entries[at.value - 1]; };
+  LockCommand command;
+  EntryName name{};
+  EXPECT_FALSE(read_command(log, index, entries.back(), name, command));
+  EntryBytes text{};
+  EXPECT_TRUE(read_command(log, index, entries.back(), text, command));
+}
+
+TEST_F(LockEntryText, SessionsThatCannotBeAreNothing) {
+  const auto torn = [this](std::size_t at, char byte) {
+    LockCommand command = moves_in(4, 3);
+    std::string text(command.name, text_bytes(command));
+    text[at] = byte;
+    command.name = keep(text).data();
+    return applied(entries_of(command));
+  };
+  EXPECT_FALSE(torn(4, 9).empty()) << "another session";
+  EXPECT_TRUE(torn(4 + 12 + 11, 127).empty()) << "a TTL of days";
+  LockCommand nobody = moves_in(4, 3);
+  std::string text(nobody.name, text_bytes(nobody));
+  text.replace(4 + 24, 8, 8, '\0');
+  nobody.name = text.data();
+  EXPECT_TRUE(applied(entries_of(nobody)).empty());
+  text.replace(4 + 24, 8, 8, '\xff');
+  EXPECT_TRUE(applied(entries_of(nobody)).empty()) << "the keeper";
 }
 
 TEST_F(LockEntryText, TheEntriesOfACommandAreThoseOfWhatItsEncodingDecodesTo) {
@@ -189,6 +258,8 @@ TEST_F(LockEntryText, WhatIsTooLongForThePiecesOfANameHasNoEntries) {
   EXPECT_FALSE(is_entry_command(breaks(518, 512)));
   EXPECT_EQ(entries_of(hold(520, 512)).size(), kPiecesMax + 1);
   EXPECT_FALSE(is_entry_command(ends(kEntryEndsMax + 1)));
+  EXPECT_FALSE(is_entry_command(moves_in(1024, 83)));
+  EXPECT_FALSE(is_entry_command(moves_in(1, kMoveWaitersMax + 2)));
 }
 
 TEST_F(LockEntryText, ACommandWhosePiecesAreNotAllThereIsNothing) {

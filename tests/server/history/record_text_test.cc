@@ -194,6 +194,26 @@ TEST(RecordText, L15ShowsABreakOfATurnOnADeviceAndWhatItsPiecesSay) {
   EXPECT_EQ(facts.back(), (std::pair<std::string, std::string>{"token", "7"}));
 }
 
+TEST(RecordText, L19ShowsAMoveOfATurnOnADevice) {
+  const std::string text = "jobs/moved and further" + std::string("\7\0\0\0\0\0\0\0d\0\0\0", 12);
+  const auto facts_of = [](const locks::LockCommand& command) {
+    const auto entries = locks::entries_of(command);
+    return record_facts(std::as_bytes(std::span{entries}.last(1)));
+  };
+  const RecordFacts in = facts_of(locks::make_move_in({.from = ShardId{3},
+                                                       .number = 4,
+                                                       .token = FencingToken{7},
+                                                       .token_last = 9,
+                                                       .name_bytes = 22,
+                                                       .text = text}));
+  EXPECT_EQ(in.front().second, "move_in");
+  EXPECT_EQ(in.at(1), (RecordFacts::value_type{"from_shard", "3"}));
+  EXPECT_EQ(in.back(), (RecordFacts::value_type{"sessions", "1"}));
+  const RecordFacts out = facts_of(locks::make_move_out("jobs/moved and further", ShardId{5}));
+  EXPECT_EQ(out.front().second, "move_out");
+  EXPECT_EQ(out.at(1), (RecordFacts::value_type{"to_shard", "5"}));
+}
+
 // Names, bodies and lists stand in the pieces before their entries.
 TEST(RecordText, ReadsWhatGroupsAreAskedInATurnOnADevice) {
   const auto facts_of = [](const locks::LockCommand& command) {

@@ -6,7 +6,9 @@
 #include "locks/commands/move_command.h"
 #include "locks/state/residence.h"
 #include "protocol/election_messages.h"
+#include "protocol/hello.h"
 #include "protocol/move_messages.h"
+#include "server/peers/node_features.h"
 #include "tests/server/fake_engine.h"
 #include "tests/server/lock_service/three_nodes.h"
 
@@ -223,6 +225,25 @@ TEST_F(LockMovesTest, L19NoMoveBeginsBeforeEveryNodeIsKnownToTakeIt) {
   world_.turns(8);
   EXPECT_EQ(world_.leader(home()).sink.take(later).slot.code, StatusCode::Ok);
   EXPECT_EQ(token_at(other()), held);
+}
+
+// A resident node of an older release has no such entries, whatever it knows of moves.
+TEST_F(LockMovesTest, L19NoMoveBeginsInLogsOfDevicesBeforeEveryNodeTakesItThere) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  auto& leader = world_.leader(home());
+  leader.engine.on_device = true;
+  const auto device_moves = static_cast<std::uint64_t>(protocol::Feature::DeviceMoves);
+  NodeFeatures older{{.node = NodeId{3},
+                      .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
+                      .features = protocol::kFeatures & ~device_moves}};
+  FakeEngine elsewhere;
+  older.start(elsewhere, Incarnation{9});
+  older.on_tick(Tick{1});
+  leader.service->on_peer_message(NodeId{3}, elsewhere.features_said.front().second);
+  const auto early = move(home(), other());
+  EXPECT_EQ(leader.sink.take(early).slot.detail, number(ErrorCode::MoveNotKnown));
+  EXPECT_TRUE(leader.engine.proposals.empty());
+  EXPECT_EQ(token_at(home()), held);
 }
 
 // What has left is decided, so all nodes know of it, whatever a new leader has heard of them.

@@ -217,7 +217,7 @@ std::uint32_t fill_pools(Hosts& hosts) {
 }
 
 TEST(ResidentRows, PoolsDoNotRunDryByNotesSharesAndMarksThatAreAdmitted) {
-  Hosts hosts({.locks = 1024, .sessions = 1024, .requests = 2048, .name_blocks = 4096});
+  Hosts hosts({.locks = 2048, .sessions = 2048, .requests = 4096, .name_blocks = 8192});
   EXPECT_GT(fill_pools(hosts), 60u);
   hosts.turns(2000);
   const std::uint32_t leader = hosts.leader_of(hosts.shard());
@@ -257,6 +257,8 @@ TEST(ResidentRows, WhatALaneOrALogNeverHasRoomForHasNoPlace) {
   EXPECT_TRUE(ResidentRequests::has_place(breaks(1024, false)));
   EXPECT_FALSE(ResidentRequests::has_place(breaks(1024, false, 6)));
   EXPECT_TRUE(ResidentRequests::has_place(acquire(std::string(1024, 'n'), 1, 1)));
+  EXPECT_TRUE(
+      ResidentRequests::has_place(locks::make_move_out(std::string(1024, 'n'), ShardId{3})));
 }
 
 TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {

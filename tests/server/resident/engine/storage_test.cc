@@ -240,16 +240,10 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
 }
 
 // The pieces of a text were applied, and its command's entry was not, when the power went. The
-// device has them again, and decides as who ran on.
-TEST(ResidentStorage, TheRestOfATextIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
-  const std::string text = "name" + std::string(500, 'o');
-  const std::string_view name = std::string_view{text}.substr(0, 4);
-  auto entries =
-      locks::entries_of(locks::make_acquire_hold({.acquire = {.session = SessionId{5},
-                                                              .sequence = RequestSequence{1},
-                                                              .name = name,
-                                                              .ttl_ms = 10'000},
-                                                  .text = text}));
+// device has them again, and decides as who ran on. `look`: at the tables then.
+void come_back_before_the_end(const locks::LockCommand& command,
+                              const std::function<void(const locks::LockCpu&)>& look) {
+  auto entries = locks::entries_of(command);
   const std::uint64_t last = entries.size();
   ASSERT_GT(last, 10u);
   for (std::uint64_t k = 1; k <= last; ++k) {
@@ -286,9 +280,44 @@ TEST(ResidentStorage, TheRestOfATextIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
   EXPECT_EQ(done_of(result), LockTurnDone::Applied);
   life.tell(LogIndex{last}, entries.back());
   EXPECT_EQ(life.service.state_hash(kShard), result.word[0]);
-  const auto held = life.service.locks.get(kShard, hash_name(name));
-  ASSERT_TRUE(held.has_value());
-  EXPECT_EQ(held->note, text.substr(4));
+  look(life.service.locks);
+}
+
+TEST(ResidentStorage, TheRestOfATextIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
+  const std::string text = "name" + std::string(500, 'o');
+  const std::string_view name = std::string_view{text}.substr(0, 4);
+  come_back_before_the_end(locks::make_acquire_hold({.acquire = {.session = SessionId{5},
+                                                                 .sequence = RequestSequence{1},
+                                                                 .name = name,
+                                                                 .ttl_ms = 10'000},
+                                                     .text = text}),
+                           [&](const locks::LockCpu& locks) {
+                             const auto held = locks.get(kShard, hash_name(name));
+                             ASSERT_TRUE(held.has_value());
+                             EXPECT_EQ(held->note, text.substr(4));
+                           });
+}
+
+// It has more pieces than any other command, all of which have to be in the page again.
+TEST(ResidentStorage, L19TheRestOfAMoveInIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
+  std::string text = "name";
+  for (std::uint64_t session = 1; session <= 1 + locks::kMoveWaitersMax; ++session) {
+    const std::uint32_t ttl_ms = 10'000;
+    text.append(reinterpret_cast<const char*>(&session), sizeof session);
+    text.append(reinterpret_cast<const char*>(&ttl_ms), sizeof ttl_ms);
+  }
+  come_back_before_the_end(locks::make_move_in({.from = ShardId{kShard.value == 0 ? 1u : 0u},
+                                                .number = 1,
+                                                .token = FencingToken{7},
+                                                .token_last = 9,
+                                                .name_bytes = 4,
+                                                .text = text}),
+                           [](const locks::LockCpu& locks) {
+                             const auto held = locks.get(kShard, hash_name("name"));
+                             ASSERT_TRUE(held.has_value());
+                             EXPECT_EQ(held->holder, SessionId{1});
+                             EXPECT_EQ(held->waiter_count, locks::kMoveWaitersMax);
+                           });
 }
 
 // The state of a snapshot comes later than the request to store it. Between that and the record's

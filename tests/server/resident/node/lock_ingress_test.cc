@@ -6,6 +6,7 @@
 #include "locks/commands/ends.h"
 #include "locks/commands/entry_writer.h"
 #include "locks/commands/group_command.h"
+#include "locks/commands/move_command.h"
 #include "security/roles/rights.h"
 
 #include <gtest/gtest.h>
@@ -74,6 +75,7 @@ struct Kind {
 std::vector<Kind> all_kinds() {
   static const std::string broken = long_name() + "ann" + "why";
   static const std::string held = long_name() + "note";
+  static const std::string moved = long_name() + std::string("\7\0\0\0\0\0\0\0d\0\0\0", 12);
   std::vector<Kind> kinds = {
       {"acquire", acquire_of(long_name())},
       {"release", locks::make_release(release_fields(long_name()))},
@@ -96,6 +98,20 @@ std::vector<Kind> all_kinds() {
       {"transfer", locks::make_transfer(release_fields(long_name()), SessionId{10})},
       {"expire", locks::make_expire_session(kSession, 4)},
       {"end delay", locks::make_end_delay(hash_name(long_name()), FencingToken{70})},
+      {"move out", locks::make_move_out(long_name(), ShardId{5})},
+      {"move in",
+       locks::make_move_in({.from = ShardId{5},
+                            .number = 3,
+                            .token = FencingToken{70},
+                            .token_last = 90,
+                            .name_bytes = static_cast<std::uint16_t>(long_name().size()),
+                            .text = moved})},
+      {"move done", locks::make_move_done(hash_name(long_name()), 3)},
+      {"move lapse",
+       locks::make_move_lapse(
+           kSession,
+           RequestSequence{locks::kImportedSequence | locks::kLapsingSequence | 7},
+           hash_name(long_name()))},
   };
   return kinds;
 }
@@ -152,7 +168,7 @@ TEST(LockIngress, FieldsOutsideTheirRangesAreRefused) {
   EXPECT_EQ(broken([](auto& entry) { entry.head |= 0xffff'0000u; }), IngressFault::Field);
   EXPECT_EQ(broken([](auto& entry) { entry.word[2] |= ~0ull << 32; }), IngressFault::Field);
   EXPECT_EQ(broken([](auto& entry) { entry.word[3] ^= 1; }), IngressFault::Shard);
-  for (const std::uint32_t kind : {0u, 14u, 15u, 16u, 18u, 77u, 242u, 255u}) {
+  for (const std::uint32_t kind : {0u, 11u, 12u, 19u, 77u, 242u, 255u}) {
     EXPECT_EQ(broken([&](auto& entry) { entry.head = (entry.head & ~0xffu) | kind; }),
               IngressFault::Kind)
         << kind;

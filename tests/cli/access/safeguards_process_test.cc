@@ -1,6 +1,7 @@
 // What protects a cluster from somebody who has rights: a prune of the ledger takes two persons or
 // a delay, sessions live no longer than they may, and ids of sessions are chosen by few. Real nodes
 // with rights checked.
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,8 @@ constexpr const char* kBounds = "entries:1000000";
 
 class SafeguardsTest : public TrustTest {
  protected:
-  explicit SafeguardsTest(int nodes = 3) : TrustTest({}, {"--with-rights"}, nodes) {}
+  explicit SafeguardsTest(int nodes = 3, Words flags = {})
+      : TrustTest(std::move(flags), {"--with-rights"}, nodes) {}
 
   // Again while a node cannot tell yet whether the roles that it has are the newest; the tries only
   // bound a failure.
@@ -196,7 +198,14 @@ TEST_F(LoneSafeguardsTest, ALongerTtlIsRefusedAndNotShortened) {
   must(certified("bob"), {"session", "open", "--ttl", "7s"});
 }
 
-TEST_F(LoneSafeguardsTest, AnIdOfASessionIsChosenByWhoMayAlone) {
+class ChosenIdTest : public SafeguardsTest, public testing::WithParamInterface<std::string> {
+ protected:
+  ChosenIdTest() : SafeguardsTest(GetParam() == "host" ? 1 : 3, turn_flags(GetParam())) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, ChosenIdTest, both_turns(), turn_name);
+
+TEST_P(ChosenIdTest, AnIdOfASessionIsChosenByWhoMayAlone) {
   must(admin(), {"role", "add", "workers", "session.open", "session.own", "session.read.all"});
   add_certified("bob", "workers");
   const Words grant = {"lease", "grant", "--ttl", "30s", "--id", "77"};

@@ -5,9 +5,8 @@
 // words, pushes its own, and publishes the input of every step until the next reading (TurnClock).
 // The step itself sees no clock. Why a group of its own: a stripe that is busy with rows must not
 // make the node look dead, and an idle one must not pay for looking at every peer. Contract: one
-// group, one call at a time; the time never falls. Memory orders: a reading is published with
-// release and observed with acquire (netcore/memory/order.h); the words of a reading are not
-// written again before kTurnInputs - 1 further ones. Host and device.
+// group, one call at a time; the time never falls. Memory orders: readings.h.
+// Host and device.
 #pragma once
 
 #include "common/device/warp_device.h"
@@ -15,6 +14,7 @@
 #include "common/incarnation.h"
 #include "netcore/gpu_channel/device.h"
 #include "netcore/memory/order.h"
+#include "server/device_turn/readings.h"
 #include "server/device_turn/view.h"
 
 #include <cstdint>
@@ -169,6 +169,7 @@ class NodeClock {
     const ClockState& s = state();
     TurnClock& clock = *node_.clock;
     const std::uint64_t version = netcore::SystemOrder::own(clock.version) + 1;
+    before_overwrite();  // Pairs with copy_newest()'s second look.
     TurnInput& reading = clock.input[version % kTurnInputs];
     reading.input.tick = s.tick;
     reading.input.seed = timing_.seed;
@@ -194,7 +195,7 @@ class NodeClock {
                               ? ~std::uint64_t{0}
                               : s.start_ns + s.tick.value * timing_.tick_ns;
     reading.order = netcore::SystemOrder::peek(node_.control->order);
-    // Pairs with TurnStripe::take_reading.
+    // Pairs with copy_newest().
     netcore::SystemOrder::publish(clock.version, version);
   }
 

@@ -188,6 +188,9 @@ class StripeIntake : protected StripeEndpoints<Service> {
   // Takes it over. Whether no row is due by it; where one is, the turn goes on.
   GCOORD_HD bool read_clock() {
     take_reading(t_);
+    if (t_.state.version == kNoReading) {
+      return false;
+    }
     scan_deadlines(t_);
     if (rows_are_due()) {
       return false;

@@ -14,6 +14,7 @@
 #include "common/hd.h"
 #include "consensus/step/message_tiles.h"
 #include "netcore/memory/order.h"
+#include "server/device_turn/readings.h"
 #include "server/device_turn/scratch.h"
 
 #include <cstdint>
@@ -38,26 +39,21 @@ GCOORD_HD void spread_reading(const StripeTurn<Service>& t) {
   warp_sync();
 }
 
-// Takes over the newest reading, if there is a newer one.
+// Takes over the newest reading, if there is a newer one. Where none could be copied whole, the
+// stripe has none (version 0), and the next turn tries again.
 template <typename Service>
 GCOORD_HD void take_reading(StripeTurn<Service>& t) {
-  TurnClock& clock = *t.node.clock;
-  std::uint64_t version = 0;
-  if (warp_rank() == 0) {
-    version = netcore::SystemOrder::peek(clock.version);
-    if (version != t.state.version) {
-      // Pairs with NodeClock::publish_reading; the others read after the sync.
-      version = netcore::SystemOrder::observe(clock.version);
-    }
-  }
-  version = warp_broadcast(version, 0);
+  const std::uint64_t version =
+      copy_newest(*t.node.clock, t.state.version, [&t](const TurnInput& place) {
+        copy_words(&t.desk.reading, &place, sizeof(t.desk.reading));
+      });
   if (version == t.state.version) {
     return;
   }
-  warp_sync();
-  copy_words(&t.desk.reading, &clock.input[version % kTurnInputs], sizeof(t.desk.reading));
-  warp_sync();
   t.state.version = version;
+  if (version == kNoReading) {
+    return;
+  }
   spread_reading(t);
   if (t.desk.reading.wakes != t.state.wakes) {
     t.state.wakes = t.desk.reading.wakes;

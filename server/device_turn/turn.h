@@ -115,6 +115,11 @@ class TurnStripe : private StripeIntake<Service> {
 
   GCOORD_HD const StripeCounts& counts() const { return t_.state.counts; }
 
+  // Slots that were ever written into the ring to a peer.
+  GCOORD_HD std::uint64_t sent_to(std::uint32_t place) const {
+    return to_[place].state().credit.sent;
+  }
+
  private:
   using StripeEndpoints<Service>::t_;
   using StripeEndpoints<Service>::to_;

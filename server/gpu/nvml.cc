@@ -1,5 +1,7 @@
 #include "server/gpu/nvml.h"
 
+#include "server/gpu/link_counts.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -51,11 +53,6 @@ constexpr int kTemperatureOfGpu = 0;
 constexpr int kCorrected = 0;
 constexpr int kUncorrected = 1;
 constexpr int kSinceDriver = 0;  // NVML_VOLATILE_ECC
-constexpr unsigned int kLinksMax = 18;
-constexpr unsigned int kLinkReplays = 0;
-constexpr unsigned int kLinkRecoveries = 1;
-constexpr unsigned int kLinkCrcFlits = 2;
-constexpr unsigned int kLinkCrcPayloads = 3;
 constexpr unsigned long long kXidEvent = 0x8;
 constexpr std::size_t kUuidBytes = 96;
 constexpr std::size_t kProcessesMax = 256;
@@ -105,7 +102,7 @@ class Nvml::Impl {
 
   const std::string& uuid(std::size_t gpu) const { return uuids_.at(gpu); }
 
-  GpuFacts read(std::size_t gpu) const {
+  GpuFacts read(std::size_t gpu) {
     const Device device = devices_.at(gpu);
     GpuFacts facts;
     const auto told = [&facts](int answer) {
@@ -129,6 +126,7 @@ class Nvml::Impl {
       facts.temperature_c = degrees;
     }
     read_errors(device, facts);
+    read_links(gpu, facts);
     if (unsigned long long why = 0;
         newer_.throttle != nullptr && newer_.throttle(device, &why) == kSuccess) {
       facts.throttle = why;
@@ -193,25 +191,34 @@ class Nvml::Impl {
     };
     facts.ecc_corrected = ecc(kCorrected);
     facts.ecc_uncorrected = ecc(kUncorrected);
+  }
+
+  void read_links(std::size_t gpu, GpuFacts& facts) {
     if (newer_.link_state == nullptr || newer_.link_errors == nullptr) {
       return;
     }
-    for (unsigned int link = 0; link < kLinksMax; ++link) {
+    const Device device = devices_.at(gpu);
+    LinkCounts& links = links_.at(gpu);
+    for (unsigned int link = 0; link < LinkCounts::kLinksMax; ++link) {
       unsigned int active = 0;
-      if (newer_.link_state(device, link, &active) != kSuccess || active == 0) {
+      if (newer_.link_state(device, link, &active) != kSuccess) {
         continue;
       }
-      const auto add = [&](unsigned int counter, std::optional<std::uint64_t>& sum) {
+      links.note_state(link, active != 0);
+      for (unsigned int counter = 0; active != 0 && counter < LinkCounts::kCounters; ++counter) {
         if (unsigned long long count = 0;
             newer_.link_errors(device, link, counter, &count) == kSuccess) {
-          sum = sum.value_or(0) + count;
+          links.note(link, counter, count);
         }
-      };
-      add(kLinkReplays, facts.link_replays);
-      add(kLinkRecoveries, facts.link_recoveries);
-      add(kLinkCrcFlits, facts.link_crc_errors);
-      add(kLinkCrcPayloads, facts.link_crc_errors);
+      }
     }
+    facts.link_replays = links.sum(LinkCounts::kReplays);
+    facts.link_recoveries = links.sum(LinkCounts::kRecoveries);
+    facts.link_crc_errors = links.sum(LinkCounts::kCrcFlits);
+    if (const auto payloads = links.sum(LinkCounts::kCrcPayloads)) {
+      facts.link_crc_errors = facts.link_crc_errors.value_or(0) + *payloads;
+    }
+    facts.link_downs = links.downs();
   }
 
   using ProcessList = int(Device, unsigned int*, Process*);
@@ -260,6 +267,7 @@ class Nvml::Impl {
       if (Device device = nullptr; by_index_(index, &device) == kSuccess) {
         devices_.push_back(device);
         uuids_.push_back(uuid_of(device, index));
+        links_.emplace_back();
       }
     }
     return {};
@@ -269,6 +277,7 @@ class Nvml::Impl {
   bool started_ = false;
   std::vector<Device> devices_;
   std::vector<std::string> uuids_;  // Of the same order.
+  std::vector<LinkCounts> links_;   // Likewise.
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;
   int (*count_)(unsigned int*) = nullptr;
@@ -315,7 +324,7 @@ std::string Nvml::uuid(std::size_t gpu) const {
   return impl_->uuid(gpu);
 }
 
-GpuFacts Nvml::read(std::size_t gpu) const {
+GpuFacts Nvml::read(std::size_t gpu) {
   return impl_->read(gpu);
 }
 

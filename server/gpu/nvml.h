@@ -32,11 +32,12 @@ struct GpuFacts {
   // Errors of memory since the driver was loaded.
   std::optional<std::uint64_t> ecc_corrected;
   std::optional<std::uint64_t> ecc_uncorrected;
-  // Of all active NVLinks together: transfers that were repeated, links that had to recover, and
-  // frames with a wrong checksum.
+  // Of all NVLinks that were ever active together (link_counts.h): transfers that were repeated,
+  // links that had to recover, frames with a wrong checksum, and times that a link went down.
   std::optional<std::uint64_t> link_replays;
   std::optional<std::uint64_t> link_recoveries;
   std::optional<std::uint64_t> link_crc_errors;
+  std::optional<std::uint64_t> link_downs;
   std::optional<std::uint64_t> throttle;  // Why its clocks are low now: bits of GpuThrottle.
   // Processes with a context of their own there, this one too; those of MPS share its server's.
   std::optional<std::uint32_t> processes;
@@ -89,7 +90,7 @@ class Nvml {
   // every start, and also of a GPU that is lost since.
   std::string uuid(std::size_t gpu) const;
 
-  GpuFacts read(std::size_t gpu) const;
+  GpuFacts read(std::size_t gpu);
 
   // Xid events that came since the call before, at most kXidsMax of them: the GPU and the number.
   // Does not wait. Nothing of a GPU or driver that reports none.

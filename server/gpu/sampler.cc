@@ -1,5 +1,6 @@
 #include "server/gpu/sampler.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -27,7 +28,9 @@ struct GpuSampler::State {
   std::condition_variable changed;
   std::uint64_t wanted_us;  // When a sample was taken last.
   bool stop = false;
-  bool ended = false;  // The thread will make no call any more.
+  bool ended = false;         // The thread will make no call any more.
+  Status failure;             // Of the source, which ended the readings.
+  std::uint64_t call_us = 0;  // When the call under way began; 0: none is.
   std::optional<std::vector<GpuReading>> newest;
   std::uint64_t newest_us = 0;
 };
@@ -58,10 +61,13 @@ void GpuSampler::run(const std::shared_ptr<State>& state) {
   const auto stopped = [&] { return state->stop; };
   while (!state->stop) {
     const std::uint64_t began_us = state->time.clock_us();
+    state->call_us = std::max<std::uint64_t>(began_us, 1);
     lock.unlock();
     auto read = state->source();
     lock.lock();
+    state->call_us = 0;
     if (!read.ok()) {
+      state->failure = read.status();
       break;
     }
     state->newest = std::move(read).value();
@@ -74,6 +80,16 @@ void GpuSampler::run(const std::shared_ptr<State>& state) {
   lock.lock();
   state->ended = true;
   state->changed.notify_all();
+}
+
+GpuSilence GpuSampler::silence() const {
+  const std::lock_guard lock(state_->mutex);
+  GpuSilence silence{.ended = state_->failure};
+  if (state_->call_us != 0) {
+    const std::uint64_t now_us = state_->time.clock_us();
+    silence.in_call = std::chrono::microseconds{now_us - std::min(now_us, state_->call_us)};
+  }
+  return silence;
 }
 
 std::optional<GpuSample> GpuSampler::sample() {

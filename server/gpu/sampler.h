@@ -29,6 +29,12 @@ inline constexpr std::chrono::seconds kGpuSampleDemand{300};
 // A sample that is older says nothing of the GPUs of now: many readings in a row are missing.
 inline constexpr std::chrono::seconds kGpuSampleStale{30};
 
+// Why there are no readings, as far as that is known.
+struct GpuSilence {
+  Status ended;                         // Not OK: why the readings ended for good.
+  std::chrono::microseconds in_call{};  // How long the reading under way has taken; 0: none is.
+};
+
 struct GpuSample {
   std::vector<GpuReading> gpus;   // Empty where the sample is stale.
   std::chrono::microseconds age;  // Since the reading of it began.
@@ -56,6 +62,9 @@ class GpuSampler {
 
   // Nothing: none was read yet.
   std::optional<GpuSample> sample();
+
+  // What the thread does now.
+  GpuSilence silence() const;
 
  private:
   struct State;

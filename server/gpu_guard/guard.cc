@@ -47,6 +47,7 @@ Json reading_json(const GpuReading& reading) {
           {"link_replays", number_json(facts.link_replays)},
           {"link_recoveries", number_json(facts.link_recoveries)},
           {"link_crc_errors", number_json(facts.link_crc_errors)},
+          {"link_downs", number_json(facts.link_downs)},
           {"throttle", number_json(facts.throttle)},
           {"processes", number_json(facts.processes)},
           {"xids", xids}};
@@ -98,7 +99,7 @@ void GpuGuard::look(std::uint64_t now_ms) {
   }
   const auto sample = sampler_->sample();
   if (!sample.has_value()) {
-    return;  // Nothing was read yet, or there is no NVML.
+    return look_at_silence();  // Nothing was read yet, or there is no NVML.
   }
   age_ms_ = static_cast<std::uint64_t>(sample->age.count()) / 1000;
   const GpuReading* reading = own(*sample);
@@ -109,18 +110,15 @@ void GpuGuard::look(std::uint64_t now_ms) {
     reading = &gone;
   }
   if (reading == nullptr && !stale) {
-    if (!std::exchange(missed_, true)) {
-      log_warning(LogComponent::Gpu,
-                  "NVML does not show the node's GPU {}: --gpu-policy has nothing to go by",
-                  options_.uuid);
-    }
-    return;
+    return note_blind("NVML does not show the node's GPU " + options_.uuid);
   }
   if (reading == nullptr && (!looked_ || !is_hung(now_ms))) {
     return;  // Whatever hangs was never seen to be the node's; or this process stood still itself.
   }
   if (reading != nullptr) {
     stale_looks_ = 0;
+    blind_.clear();
+    hangs_ = false;
   }
   for (const GpuDecision& decision : judge_.look(reading, now_ms)) {
     carry_out(decision);
@@ -131,6 +129,27 @@ void GpuGuard::look(std::uint64_t now_ms) {
     looked_ = true;
   }
   metrics_.draining.set(drains() ? 1 : 0);
+}
+
+// A driver that hangs in its first call is never seen to be the node's, so it is judged as no
+// fault: what the policy says of one is for a GPU that was well before.
+void GpuGuard::look_at_silence() {
+  const GpuSilence silence = sampler_->silence();
+  if (!silence.ended.ok()) {
+    return note_blind(silence.ended.message());
+  }
+  if (silence.in_call > kGpuSampleStale) {
+    hangs_ = true;
+    note_blind("the driver has not answered the first call for " +
+               std::to_string(kGpuSampleStale.count()) + " s");
+  }
+}
+
+void GpuGuard::note_blind(std::string why) {
+  if (blind_.empty()) {
+    log_warning(LogComponent::Gpu, "{}: --gpu-policy has nothing to go by", why);
+  }
+  blind_ = std::move(why);
 }
 
 bool GpuGuard::is_hung(std::uint64_t now_ms) {
@@ -202,7 +221,7 @@ void GpuGuard::look_at_sharing(const GpuReading& reading) {
 }
 
 std::string GpuGuard::trouble() const {
-  std::string text;
+  std::string text = hangs_ ? blind_ : "";
   for (std::size_t k = 0; k < kGpuFaults; ++k) {
     const auto fault = static_cast<GpuFault>(k);
     const GpuAction action = options_.policy.of(fault);
@@ -238,6 +257,7 @@ Json GpuGuard::report() const {
           {"conditions", conditions},
           {"decisions", decisions},
           {"age_ms", number_json(age_ms_)},
+          {"blind", blind_.empty() ? Json(nullptr) : Json(blind_)},
           {"reading", newest_.has_value() ? reading_json(*newest_) : Json(nullptr)}};
 }
 

@@ -72,6 +72,9 @@ class GpuGuard {
   };
 
   const GpuReading* own(const GpuSample& sample) const;
+  // Before the first reading: says once why there is none, when it is known or takes too long.
+  void look_at_silence();
+  void note_blind(std::string why);
   // Notes a look that found no reading that is new enough.
   bool is_hung(std::uint64_t now_ms);
   void carry_out(const GpuDecision& decision);
@@ -91,7 +94,8 @@ class GpuGuard {
   bool looked_ = false;            // At a reading of the node's GPU.
   std::uint32_t stale_looks_ = 0;  // In a row.
   std::uint64_t stale_since_ms_ = 0;
-  bool missed_ = false;  // NVML shows GPUs, and not the node's.
+  std::string blind_;  // Why nothing can be judged; empty: something is, or it is too early to say.
+  bool hangs_ = false;  // That is so because the driver's first answer does not come.
   Status end_;
 };
 

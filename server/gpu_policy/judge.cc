@@ -60,6 +60,9 @@ std::vector<GpuJudge::Sight> GpuJudge::sights_of(const GpuReading& reading, std:
   if (const std::uint64_t times = growth(recoveries_, facts.link_recoveries); times != 0) {
     sights.push_back({GpuFault::LinkError, std::to_string(times) + " recoveries of NVLinks"});
   }
+  if (const std::uint64_t downs = growth(link_downs_, facts.link_downs); downs != 0) {
+    sights.push_back({GpuFault::LinkError, std::to_string(downs) + " NVLinks went down"});
+  }
   if ((facts.throttle.value_or(0) & (kThrottleHeat | kThrottleHeatBySoftware)) != 0) {
     sights.push_back({GpuFault::Thermal, "clocks are low because of heat"});
   }

@@ -71,6 +71,7 @@ class GpuJudge {
   std::map<std::uint32_t, std::uint64_t> xids_;  // Of the reading before.
   std::optional<std::uint64_t> uncorrected_;
   std::optional<std::uint64_t> recoveries_;
+  std::optional<std::uint64_t> link_downs_;
   std::optional<std::uint64_t> corrected_;  // When the hour began.
   std::uint64_t corrected_since_ms_ = 0;
 };

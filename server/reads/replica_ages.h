@@ -62,6 +62,9 @@ class ReplicaAges {
   // Everything that was acknowledged longer than this ago is applied here; none: not known.
   std::optional<std::uint64_t> age_us(ShardId shard, std::uint64_t now_us) const;
 
+  // Whether a leader knows by its clock that its lease is valid; if not, its row has to say so.
+  bool times_leases() const { return engine_->abilities().timed_leases; }
+
   // The same as travels in answers: milliseconds, rounded up, or protocol::kAgeUnknown.
   std::uint32_t age_ms(ShardId shard, std::uint64_t now_us) const;
 

@@ -25,8 +25,24 @@ constexpr std::uint64_t kMonotonicWaitMs = 60'000;
 constexpr std::uint64_t kAgeStaleUs = 1'000'000;
 constexpr std::uint64_t kAskAgainUs = 250'000;
 
+// What the age of a leader's answer may cost: a device answers within a turn.
+constexpr std::uint64_t kProofWaitMs = 100;
+
 bool by_leader(ReadConsistency consistency) {
   return consistency == ReadConsistency::Linearizable || consistency == ReadConsistency::Lease;
+}
+
+// How long a read waits for what no leader confirms; `asked_ms`: the client's patience, of which
+// three quarters, so that it still hears why.
+std::uint64_t patience_ms(const protocol::ReadTerms& terms, std::uint64_t asked_ms) {
+  switch (terms.consistency) {
+    case ReadConsistency::Bounded:
+      return terms.staleness_ms;
+    case ReadConsistency::Serializable:
+      return std::min(asked_ms / 4 * 3, kProofWaitMs);
+    default:
+      return std::min(asked_ms / 4 * 3, kMonotonicWaitMs);
+  }
 }
 
 }  // namespace
@@ -122,13 +138,7 @@ void ReplicaReads::begin(Group group, std::uint64_t now_us) {
       part->second.needed = max_id(part->second.needed, each.index);
     }
   }
-  const bool bounded = group.terms.consistency == ReadConsistency::Bounded;
-  // Three quarters of the client's patience, so that it still hears why.
-  const std::uint64_t asked_ms = group.request.deadline_ms;
-  const std::uint64_t wait_ms = bounded
-                                    ? group.terms.staleness_ms
-                                    : std::min<std::uint64_t>(asked_ms / 4 * 3, kMonotonicWaitMs);
-  group.deadline_us = now_us + wait_ms * 1000;
+  group.deadline_us = now_us + patience_ms(group.terms, group.request.deadline_ms) * 1000;
   group.open_count = group.parts.size();
   held_bytes_ += group.held_bytes();
   const std::uint64_t id = ++group_last_;
@@ -156,16 +166,16 @@ void ReplicaReads::begin_part(std::uint64_t id, Group& group, ShardId shard, std
     part.answer.leader = environment_.leader_hint(shard);
     return close_part(group, part, ErrorCode::NotLeader);
   }
-  const std::uint64_t age_us = ages_.age_us(shard, now_us).value_or(~std::uint64_t{0});
-  if (consistency == ReadConsistency::Serializable && age_us > kAgeStaleUs) {
-    ages_.want(shard, now_us - std::min(now_us, kAskAgainUs));
-  }
-  if (by_leader(consistency) || (consistency == ReadConsistency::Bounded && led)) {
+  if (by_leader(consistency) || (led && proves(group))) {
     part.asked = true;
     return environment_.confirm(
         shard,
         id,
         consistency == ReadConsistency::Linearizable ? ReadMode::Round : ReadMode::Lease);
+  }
+  const std::uint64_t age_us = ages_.age_us(shard, now_us).value_or(~std::uint64_t{0});
+  if (consistency == ReadConsistency::Serializable && age_us > kAgeStaleUs) {
+    ages_.want(shard, now_us - std::min(now_us, kAskAgainUs));
   }
   if (fresh(group, shard, part, now_us)) {
     return close_part(group, part, ErrorCode::None);
@@ -176,6 +186,13 @@ void ReplicaReads::begin_part(std::uint64_t id, Group& group, ShardId shard, std
     const std::uint64_t half_us = std::uint64_t{group.terms.staleness_ms} * 500;
     ages_.want(shard, now_us - std::min(now_us, half_us));
   }
+}
+
+// Whether a leader has its row say that it leads, though no client asked for that: for the age.
+bool ReplicaReads::proves(const Group& group) const {
+  const ReadConsistency consistency = group.terms.consistency;
+  return consistency == ReadConsistency::Bounded ||
+         (consistency == ReadConsistency::Serializable && !ages_.times_leases());
 }
 
 // Whether what is applied here is enough.
@@ -215,7 +232,10 @@ void ReplicaReads::on_confirmed(std::uint64_t id,
   }
   part.answer.leader = leader_hint;
   part.confirmed_us = now_us;
-  close_part(found->second, part, status.ok() ? ErrorCode::None : ErrorCode::NotLeader);
+  // A serializable read is answered whoever leads.
+  const bool stands = found->second.terms.consistency == ReadConsistency::Serializable;
+  part.asked = part.asked && (status.ok() || !stands);
+  close_part(found->second, part, status.ok() || stands ? ErrorCode::None : ErrorCode::NotLeader);
   finish_if_done(id, now_us);
 }
 
@@ -252,10 +272,15 @@ void ReplicaReads::on_tick(std::uint64_t now_us) {
 // Its time is over: what is still open could not be had.
 void ReplicaReads::give_up(std::uint64_t id, std::uint64_t now_us) {
   Group& group = groups_.at(id);
-  const bool bounded = group.terms.consistency == ReadConsistency::Bounded;
+  const ReadConsistency consistency = group.terms.consistency;
+  const ErrorCode error = consistency == ReadConsistency::Bounded ? ErrorCode::StalenessExceeded
+                          : consistency == ReadConsistency::Serializable
+                              ? ErrorCode::None
+                              : ErrorCode::IndexNotReached;
   for (auto& [shard, part] : group.parts) {
     if (part.open) {
-      close_part(group, part, bounded ? ErrorCode::StalenessExceeded : ErrorCode::IndexNotReached);
+      part.asked = part.asked && error != ErrorCode::None;  // Nothing was confirmed.
+      close_part(group, part, error);
     }
   }
   finish_if_done(id, now_us);

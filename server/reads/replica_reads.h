@@ -2,7 +2,11 @@
 //
 //   linearizable, lease  the leader confirms that it leads (by a round of the quorum, or by its
 //                        lease where it is valid), as lock_reads.h does
-//   serializable         at once, from what is applied here; the answer says how old at most
+//   serializable         at once, from what is applied here; the answer says how old at most. A
+//   leader
+//                        that cannot tell by its clock whether its lease is valid has its row say
+//                        so first, which waits for no other node; not in time: what is known is
+//                        said
 //   bounded              when the state is known to be no older than asked (replica_ages.h): the
 //                        leaders are asked if need be. Not in time: StalenessExceeded
 //   monotonic            when the shards have applied the positions asked for. Not in time:
@@ -111,6 +115,7 @@ class ReplicaReads {
   void look_again(ShardId shard, std::uint64_t now_us);
   void close_part(Group& group, Part& part, protocol::ErrorCode error);
   void finish_if_done(std::uint64_t id, std::uint64_t now_us);
+  bool proves(const Group& group) const;
   void give_up(std::uint64_t id, std::uint64_t now_us);
   void stop_waiting(std::uint64_t id, const Group& group);
   void settle(const Group& group, Part& part, std::uint64_t now_us) const;

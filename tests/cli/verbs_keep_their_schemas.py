@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Every verb of gcoordctl prints what docs/reference/schemas/gcoordctl.json promises, and nothing besides.
 
-Usage: verbs_keep_their_schemas.py --ctl GCOORDCTL --node GCOORDD --schema gcoordctl.json --directory DIR
+Usage: verbs_keep_their_schemas.py --ctl GCOORDCTL --node GCOORDD --schema gcoordctl.json --directory DIR --turn host|resident
 
-Runs a node, and each verb against it. A verb that the schema lacks fails the test, as does a schema that no answer was
+Runs a node, and each verb against it; at the resident turn three nodes, and the verbs of what both turns have. A verb that the schema lacks fails the test, as does a schema that no answer was
 held against, a member that the schema does not name, and an exit code outside those of the verb.
 """
 
@@ -76,17 +76,39 @@ class Cluster:
         self.program = arguments.node
         self.promise = promise
         self.directory = arguments.directory
-        self.node = subprocess.Popen(
-            [arguments.node, "dev", "--listen-client", "127.0.0.1:0", "--listen-ledger", "127.0.0.1:0", "--listen-peer",
-             "127.0.0.1:0", "--listen-metrics", "off", "--shards", "16", "--data-dir", str(self.directory / "disk"),
-             "--converge-after", "1s"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        ready = self.node.stdout.readline()
-        self.client = re.search(r"client (\S+)", ready).group(1)
-        self.ledger = "http://" + re.search(r"ledger (\S+)", ready).group(1)
+        self.turn = arguments.turn
+        self.ledger = ""
+        self.nodes = []
+        if self.turn == "resident":
+            self.start_three()
+        else:
+            self.start_alone()
         self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("GCOORD_")},
                             "GCOORD_ENDPOINTS": self.client, "GCOORD_TIMEOUT": "60s",
                             "XDG_CONFIG_HOME": str(self.directory / "config")}
+
+    def start_alone(self) -> None:
+        self.nodes.append(subprocess.Popen(
+            [self.program, "dev", "--listen-client", "127.0.0.1:0", "--listen-ledger", "127.0.0.1:0", "--listen-peer",
+             "127.0.0.1:0", "--listen-metrics", "off", "--shards", "16", "--data-dir", str(self.directory / "disk"),
+             "--converge-after", "1s"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        ready = self.nodes[0].stdout.readline()
+        self.client = re.search(r"client (\S+)", ready).group(1)
+        self.ledger = "http://" + re.search(r"ledger (\S+)", ready).group(1)
+
+    def start_three(self) -> None:
+        places = [(f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}") for _ in range(3)]
+        peers = [word for k, (peer, client) in enumerate(places, 1) for word in ("--peer", f"{k}={peer},{client}")]
+        for k, (peer, client) in enumerate(places, 1):
+            self.nodes.append(subprocess.Popen(
+                [self.program, "--turn", "resident", "--node-id", str(k), "--cluster-name", "schemas", "--listen-peer", peer,
+                 "--listen-client", client, "--listen-metrics", "off", "--shards", "16", "--data-dir",
+                 str(self.directory / f"disk-{k}"), *peers], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        for node in self.nodes:
+            if "ready" not in node.stdout.readline():
+                raise RuntimeError("a node does not serve")
+        self.client = ",".join(client for _, client in places)
 
     def join(self, token: str) -> subprocess.Popen:
         """A second node, once it serves."""
@@ -145,7 +167,8 @@ def locks(c: Cluster) -> None:
     c.run("lock list", "--waiters")
     c.run("lock break", "b", "--reason", "a test of the schemas")
     c.promise.hold("lock acquire", waiting.communicate(timeout=PATIENCE_S)[0])
-    c.run("lock move", "a", "--to-shard", "3")
+    if c.turn == "host":
+        c.run("lock move", "a", "--to-shard", "3")
     c.run("lock release", "c", "--token", several["locks"][1]["token"], "--session", several["session"])
     c.run("lock deadlocks")
 
@@ -294,21 +317,13 @@ def secrets(c: Cluster) -> None:
     c.run("cluster secret show", "secret")
 
 
-def the_rest(c: Cluster) -> None:
+def what_there_is(c: Cluster) -> None:
     c.run("version")
     c.run("status")
     c.run("doctor", code=(0, 1))  # It judges this machine's disk, too.
     c.run("health")
-    c.run("debug bundle", "--seconds", "1", "--out", "bundle", code=1)  # This node has no pages.
-    c.run("cluster init", "--dir", "made")
     c.run("auth whoami")
     c.run("whoami")
-    c.run("context set", "here", "--endpoints", c.client)
-    c.run("context list")
-    c.run("context show")
-    c.run("context show", "here")
-    c.run("context use", "here")
-    c.run("context rm", "here")
     c.run("shard ls")
     c.run("shard show", "3")
     c.run("top", "--once", "--interval", "100ms")
@@ -318,6 +333,28 @@ def the_rest(c: Cluster) -> None:
     c.run("log level", "loud", code=2)
     c.run("member watch", "--count", "1")  # Waits for the first view.
     c.run("member list")
+    c.run("alarm list")
+    c.run("no such verb", code=2)
+
+
+def benches(c: Cluster) -> None:
+    c.run("bench lock", "--seconds", "1", "--clients", "2")
+    c.run("bench lock", "--load", "s", "--duration", "200ms", code=(0, 1))  # The verdict is about this machine, too.
+    for operation in ("lock", "lease", "elect", "watch", "read"):
+        c.run(f"bench {operation}", "--rate", "50", "--duration", "200ms", "--clients", "2", "--keys", "5")
+    c.run("bench queue", "--waiters", "10", "--handovers", "10")
+
+
+def the_rest(c: Cluster) -> None:
+    what_there_is(c)
+    c.run("debug bundle", "--seconds", "1", "--out", "bundle", code=1)  # This node has no pages.
+    c.run("cluster init", "--dir", "made")
+    c.run("context set", "here", "--endpoints", c.client)
+    c.run("context list")
+    c.run("context show")
+    c.run("context show", "here")
+    c.run("context use", "here")
+    c.run("context rm", "here")
     c.run("member update", "1", "--label", "zone=a", "--name", "db", "--view", "1", "--dry-run")
     c.run("member update", "1", "--label", "zone=a", "--name", "db", "--view", "1")
     c.run("member update", "1", "--label", "zone=b", "--view", "1", code=6)
@@ -346,12 +383,7 @@ def the_rest(c: Cluster) -> None:
     c.run("member remove", str(added["node"]))
     c.run("member replace", "db", "--dry-run")
     c.run("quorum eval", "--voters", "1,2,3", "--votes", "1=yes", "--acknowledged", "1=7,2=7")
-    c.run("bench lock", "--seconds", "1", "--clients", "2")
-    c.run("bench lock", "--load", "s", "--duration", "200ms", code=(0, 1))  # The verdict is about this machine, too.
-    for operation in ("lock", "lease", "elect", "watch", "read"):
-        c.run(f"bench {operation}", "--rate", "50", "--duration", "200ms", "--clients", "2", "--keys", "5")
-    c.run("bench queue", "--waiters", "10", "--handovers", "10")
-    c.run("no such verb", code=2)
+    benches(c)
     second = c.join(c.run("member add", "--name", "second", "--learner")["token"])
     while c.run("member promote", "second", "--dry-run", code=(0, 5)).get("error", {}).get("code") == "GC6624":
         pass  # It has not caught up yet.
@@ -388,6 +420,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("ctl", "node", "schema", "directory"):
         parser.add_argument(f"--{name}", required=True, type=lambda text: Path(text).resolve())
+    parser.add_argument("--turn", choices=("host", "resident"), default="host")
     arguments = parser.parse_args()
     shutil.rmtree(arguments.directory, ignore_errors=True)
     arguments.directory.mkdir(parents=True)
@@ -407,16 +440,23 @@ def main() -> int:
         elections(cluster)
         groups(cluster)
         watches(cluster)
-        ledgers(cluster)
-        snapshots(cluster)
-        certificates(cluster)
-        secrets(cluster)
-        the_rest(cluster)
+        if arguments.turn == "host":
+            ledgers(cluster)
+            snapshots(cluster)
+            certificates(cluster)
+            secrets(cluster)
+            the_rest(cluster)
+        else:
+            what_there_is(cluster)
+            access(cluster)
+            benches(cluster)
     finally:
-        end(cluster.node)
+        for node in cluster.nodes:
+            end(node)
     # These answer only over a connection that proves an administrator, which a node without TLS has none of.
     unproven = {"auth enable", "auth disable"}
-    for verb in promise.verbs.keys() - promise.seen - unproven:
+    whole = promise.verbs.keys() if arguments.turn == "host" else set()
+    for verb in whole - promise.seen - unproven:
         promise.fail(f"nothing was held against the schema of '{verb}'")
     print(f"{len(promise.seen)} schemas, {len(promise.failures)} failures")
     return 1 if promise.failures else 0

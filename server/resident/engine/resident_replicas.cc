@@ -15,8 +15,11 @@ namespace {
 // After the last work the loop looks again and again for so long before it sleeps: longer than a
 // command takes from node to node, shorter than anybody would notice on a core.
 constexpr std::uint64_t kEagerUs = 300;
-// How long it may sleep then: what peers' devices do wakes nobody.
+// How long it may sleep then: what a device does wakes nobody.
 constexpr std::chrono::milliseconds kNapMs{1};
+// The same of an emulation whose peers all have bells, at most: clocks and what a full ring put
+// off.
+constexpr std::uint32_t kBellNapMs = 5;
 
 // Between two looks at the sockets of peers, while they carry no shard's messages: a look costs
 // some calls of the system, and a client may be waiting for the device.
@@ -123,6 +126,7 @@ std::size_t ResidentReplicas::turn() {
     network_->flush();
   }
   std::size_t done = refused_.answer(service_);
+  links_->bells().take();
   const bool doubted = claim_->doubted();
   if (doubted != device_.node->votes_held() && (doubted || now_us >= due_.trust_us)) {
     due_.trust_us = now_us + kDoubtUs;
@@ -230,6 +234,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   // Anew, since a pass may stand still before this: a lease must not be judged by an older time
   // than that of the newest read.
   GCOORD_TRY(const bool turned, device_.turn->turn(options_.engine.clock_us() * 1000));
+  links_->ring(device_.turn->take_written());
   GCOORD_TRY_STATUS(due_.pools.tend(
       now_us / 1000,
       {*device_.node, *device_.turn, metrics_, [this](const std::function<Status()>& work) {
@@ -294,8 +299,10 @@ Result<std::size_t> ResidentReplicas::store(std::uint64_t now_ms) {
 }
 
 bool ResidentReplicas::arm() {
-  const bool eager = links_->runs() && (requests_->under_way() != 0 || !refused_.empty() ||
-                                        options_.engine.clock_us() < due_.sleep_us);
+  // Nothing wakes a loop when a device answers it; an emulation is woken by what it waits for.
+  const bool awaits = !device_.turn->needs_calls() &&
+                      (requests_->under_way() != 0 || options_.engine.clock_us() < due_.sleep_us);
+  const bool eager = links_->runs() && (awaits || !refused_.empty());
   const bool stored = is_durable() && storage_->rearm();
   return failure_.ok() && !eager && !stored && network_->arm();
 }
@@ -305,11 +312,16 @@ std::vector<int> ResidentReplicas::event_fds() const {
   if (network_->event_fd() >= 0) {
     fds.push_back(network_->event_fd());
   }
+  if (const int fd = links_->bells().event_fd(); fd >= 0) {
+    fds.push_back(fd);
+  }
   return fds;
 }
 
 std::chrono::milliseconds ResidentReplicas::until_next_deadline() const {
-  return kNapMs;
+  const bool wakes_all = links_->runs() && links_->all_have_bells();
+  const std::uint32_t half_tick_ms = options_.engine.tick_ms / 2;
+  return wakes_all ? std::chrono::milliseconds{std::clamp(half_tick_ms, 1u, kBellNapMs)} : kNapMs;
 }
 
 // --- Peers

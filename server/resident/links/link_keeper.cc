@@ -374,7 +374,7 @@ Result<std::size_t> LinkKeeper::connect_found() {
   if (runs() && env_.disk_stands_still()) {
     return std::size_t{0};
   }
-  const auto found = join_.take();
+  auto found = join_.take();
   if (!found.has_value()) {
     return std::size_t{0};
   }
@@ -465,7 +465,7 @@ std::string LinkKeeper::reason_of_none(const Peer& peer) {
   return why.empty() ? "" : ", or to be joined again after: " + why;
 }
 
-Status LinkKeeper::connect(const ResidentJoin::Found& found) {
+Status LinkKeeper::connect(ResidentJoin::Found& found) {
   netcore::GpuNvlinkOptions options;
   options.cluster = options_.cluster;
   options.self = options_.self;
@@ -475,6 +475,9 @@ Status LinkKeeper::connect(const ResidentJoin::Found& found) {
   options.timeout_ms = kHandshakeMs;
   GCOORD_TRY(auto channel, netcore::join_gpu_nvlink(env_.node.registry(), found.socket, options));
   env_.node.connect(found.peer, std::move(channel));
+  if (!options_.on_gpu) {
+    bells_.keep(found.peer, std::move(found.socket));
+  }
   if (Peer* const peer = find_peer(found.peer)) {
     peer->joined_ms = env_.now_ms();
     peer->patience.on_mapped();

@@ -25,6 +25,7 @@
 #include "netcore/peers/network.h"
 #include "server/platform/log_rate_limit.h"
 #include "server/platform/operator_log.h"
+#include "server/resident/bells/peer_bells.h"
 #include "server/resident/links/descriptor_exchange.h"
 #include "server/resident/links/folder_probes.h"
 #include "server/resident/links/hello.h"
@@ -93,6 +94,20 @@ class LinkKeeper {
 
   ResidentProxies& proxies() { return proxies_; }
 
+  // Of the peers that an emulation's memory is mapped by; a GPU has none.
+  PeerBells& bells() { return bells_; }
+
+  bool all_have_bells() const { return bells_.size() == peers_.size(); }
+
+  // Wakes the peers into whose rings the turn has written, by places of the node as bits.
+  void ring(std::uint32_t written) {
+    for (std::size_t k = 0; written != 0 && k < peers_.size(); ++k) {
+      if ((written >> env_.node.place_of(peers_[k].id) & 1u) != 0) {
+        bells_.ring(peers_[k].id);
+      }
+    }
+  }
+
   // Joins the channels that are due; how many. A failure is the node's end.
   Result<std::size_t> join();
 
@@ -159,7 +174,7 @@ class LinkKeeper {
   };
 
   Result<std::size_t> connect_found();
-  Status connect(const ResidentJoin::Found& found);
+  Status connect(ResidentJoin::Found& found);
   Result<std::size_t> connect_proxies();
   Status join_by_proxy(Peer& peer, std::uint32_t epoch);
   void on_mapping_failed(Peer& peer, const Status& status);
@@ -186,6 +201,7 @@ class LinkKeeper {
   ResidentProxies proxies_;
   ResidentJoin join_;
   FolderProbes probes_;
+  PeerBells bells_;
   std::vector<Peer> peers_;
   ResidentPhase phase_ = ResidentPhase::Prepares;
   std::uint64_t next_ready_ms_ = 0;

@@ -162,16 +162,17 @@ class ResidentNode {
   // those that were replaced since, by whatever way. While they run, slots and stalls are late.
   netcore::GpuChannelCounts channel_counts() const;
 
+  // Of a peer, in what is kept by peer.
+  std::uint32_t place_of(NodeId peer) const {
+    return peer_place(options_.names.number(options_.self), options_.names.number(peer));
+  }
+
   std::size_t device_bytes() const;
   // Of all stripes; exact when nothing runs.
   Result<StripeCounts> counts();
 
  private:
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory);
-
-  std::uint32_t place_of(NodeId peer) const {
-    return peer_place(options_.names.number(options_.self), options_.names.number(peer));
-  }
 
   // Peers of the node: places of the arrays below that mean something.
   std::uint32_t peer_count() const { return options_.shape.voters - 1; }

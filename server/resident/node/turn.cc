@@ -2,8 +2,10 @@
 
 #include "server/device_turn/loop.h"
 
+#include <array>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -37,6 +39,9 @@ class HostTurn final : public ResidentTurn {
     TurnTiming timing = node_.options().timing;
     timing.reads_before_readings = 1;  // As turn() promises.
     clock_.emplace(view_, timing);
+    sent_ = {};
+    note_written();
+    looks_ = 1 + client_pace(view_.shape.stripe_count, false).most;
     rests_ = false;
     node_.note_started();
     return {};
@@ -46,10 +51,10 @@ class HostTurn final : public ResidentTurn {
     if (!clock_.has_value() || rests_) {
       return false;
     }
-    bool any = false;
     const bool goes_on = clock_->read(now_ns);
-    for (auto& stripe : stripes_) {
-      any = stripe.turn() || any;
+    bool any = false;
+    for (std::uint32_t look = 0; look < looks_ && !any; ++look) {
+      any = turn_stripes();
     }
     if (goes_on) {
       return any;
@@ -76,7 +81,30 @@ class HostTurn final : public ResidentTurn {
 
   bool needs_calls() const override { return true; }
 
+  std::uint32_t take_written() override { return std::exchange(written_, 0); }
+
  private:
+  bool turn_stripes() {
+    bool any = false;
+    for (auto& stripe : stripes_) {
+      any = stripe.turn() || any;
+    }
+    if (any) {
+      note_written();
+    }
+    return any;
+  }
+
+  void note_written() {
+    for (std::uint32_t place = 0; place < kPeersOf<Service>; ++place) {
+      std::uint64_t sent = 0;
+      for (const auto& stripe : stripes_) {
+        sent += stripe.sent_to(place);
+      }
+      written_ |= std::exchange(sent_[place], sent) != sent ? 1u << place : 0u;
+    }
+  }
+
   static TurnNode<Service> view_of(const ResidentView& view) {
     if constexpr (std::is_same_v<Service, LockTurnService>) {
       return view;
@@ -90,6 +118,11 @@ class HostTurn final : public ResidentTurn {
   std::optional<NodeClock<Service>> clock_;
   std::vector<std::unique_ptr<WorkspaceFor<Service>>> desks_;
   std::vector<TurnStripe<Service>> stripes_;
+  std::array<std::uint64_t, kPeersOf<Service>> sent_{};  // As note_written() found it last.
+  std::uint32_t written_ = 0;
+  // Until whatever lay in a ring when turn() was called was seen, one that was put off included:
+  // the caller may sleep then.
+  std::uint32_t looks_ = 1;
   bool rests_ = false;
 };
 

@@ -41,6 +41,10 @@ class ResidentTurn {
 
   // Whether turn() does the work, so that the caller must keep calling it.
   virtual bool needs_calls() const = 0;
+
+  // The peers into whose rings turn() has written since the last call, as bits of their places in
+  // the node. Of a device, which wakes nobody and needs no waking: none.
+  virtual std::uint32_t take_written() { return 0; }
 };
 
 std::unique_ptr<ResidentTurn> make_host_turn(ResidentNode& node);

@@ -1,6 +1,8 @@
 // A real node whose places are all taken by busy clients: operators get in, and nobody else does.
+// With other nodes beside it, it is the leader that these clients wait for.
 #include "common/http/client.h"
 #include "gcoord/client.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/access/trust_cluster.h"
 #include "tests/cli/network_hosts.h"
 
@@ -18,10 +20,8 @@ using testing::HasSubstr;
 
 class OperatorsTest : public TrustTest {
  protected:
-  explicit OperatorsTest(Words places) : TrustTest(std::move(places), {"--with-rights"}, 1) {}
-
-  OperatorsTest()
-      : OperatorsTest(Words{"--connections-max", "64", "--source-connections-max", "4"}) {}
+  explicit OperatorsTest(Words flags, int nodes = 1)
+      : TrustTest(std::move(flags), {"--with-rights"}, nodes) {}
 
   void add_users() const {
     must(admin(), {"role", "add", "workers", "read", "write"});
@@ -35,9 +35,12 @@ class OperatorsTest : public TrustTest {
   // Connections of bob, each of which waits for a lock, so that none of them gives way.
   void fill(int connections) {
     must(admin(), {"lock", "acquire", "jobs/a", "--ttl", "1h"});
+    const std::string shard = as(admin(), {"lock", "get", "jobs/a"}).json()["shard"].dump();
+    full_ = as(admin(), {"shard", "show", shard}).json()["replicas"][0]["leader"].get<int>();
+    ASSERT_NE(full_, 0);
     for (int k = 0; k < connections; ++k) {
       client::ClientOptions options;
-      options.endpoints = {host_ + ":" + std::to_string(port_)};
+      options.endpoints = {host_ + ":" + std::to_string(port_ + full_ - 1)};
       options.tls.cacert = made_file("ca.crt");
       options.tls.cert = made_file("bob.crt");
       options.tls.key = made_file("bob.key");
@@ -54,7 +57,7 @@ class OperatorsTest : public TrustTest {
 
   // Connections that the node has closed for the reason.
   int closed(const std::string& reason) const {
-    HttpClient http({.host = host_, .port = std::to_string(port_ + 200)},
+    HttpClient http({.host = host_, .port = std::to_string(port_ + 200 + full_ - 1)},
                     {.tls = {.enabled = true,
                              .cacert = made_file("ca.crt"),
                              .cert = made_file("admin.crt"),
@@ -69,7 +72,7 @@ class OperatorsTest : public TrustTest {
   }
 
   void turned_away(const Words& who) const {
-    const Finished done = as(who, {"lock", "get", "jobs/a"});
+    const Finished done = as(who, {"lock", "get", "jobs/a"}, full_);
     EXPECT_EQ(done.code, 3) << done.out << done.err;  // No other node could be reached.
     EXPECT_THAT(done.out, HasSubstr("as many connections as it allows"));
   }
@@ -87,26 +90,37 @@ class OperatorsTest : public TrustTest {
   };
 
   std::vector<Busy> busy_;
+  int full_ = 1;  // The node without places.
 };
 
-TEST_F(OperatorsTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
+class OperatorsTurnTest : public OperatorsTest, public testing::WithParamInterface<std::string> {
+ protected:
+  OperatorsTurnTest()
+      : OperatorsTest(joined({"--connections-max", "64", "--source-connections-max", "4"},
+                             turn_flags(GetParam())),
+                      GetParam() == "host" ? 1 : 3) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, OperatorsTurnTest, both_turns(), turn_name);
+
+TEST_P(OperatorsTurnTest, AnOperatorGetsInThoughHerAddressHasAllItsPlaces) {
   add_users();
   fill(4);
   turned_away(certified("bob"));
   for (int k = 0; k < 2; ++k) {
-    EXPECT_EQ(as(admin(), {"auth", "status"}).code, 0) << "by her certificate";
-    EXPECT_EQ(as(olga(), {"member", "list"}).code, 0) << "by her password";
+    EXPECT_EQ(as(admin(), {"auth", "status"}, full_).code, 0) << "by her certificate";
+    EXPECT_EQ(as(olga(), {"member", "list"}, full_).code, 0) << "by her password";
   }
   turned_away(certified("bob"));
   EXPECT_EQ(closed("gave_way"), 0);
   EXPECT_GE(closed("full"), 2);  // A tool may have tried more than once.
   // Nobody is an operator where rights are not checked.
   must(admin(), {"auth", "disable"});
-  EXPECT_NE(as(admin(), {"auth", "status"}).code, 0);
+  EXPECT_NE(as(admin(), {"auth", "status"}, full_).code, 0);
   busy_.clear();
   Finished enabled;
   for (int tries = 0; tries < 100 && enabled.code != 0; ++tries) {  // Until they are gone.
-    enabled = as(admin(), {"auth", "enable"});
+    enabled = as(admin(), {"auth", "enable"}, full_);
   }
   EXPECT_EQ(enabled.code, 0) << enabled.out << enabled.err;
   must(certified("bob"), {"lock", "acquire", "jobs/b", "--ttl", "30s"});

@@ -202,7 +202,14 @@ TEST_F(LoneSafeguardsTest, ALongerTtlIsRefusedAndNotShortened) {
   must(certified("bob"), {"session", "open", "--ttl", "7s"});
 }
 
-TEST_F(LoneSafeguardsTest, AnIdOfASessionIsChosenByWhoMayAlone) {
+class ChosenIdTest : public SafeguardsNodesTest, public testing::WithParamInterface<std::string> {
+ protected:
+  ChosenIdTest() : SafeguardsNodesTest(GetParam(), GetParam() == "host" ? 1 : 3) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, ChosenIdTest, both_turns(), turn_name);
+
+TEST_P(ChosenIdTest, AnIdOfASessionIsChosenByWhoMayAlone) {
   must(admin(), {"role", "add", "workers", "session.open", "session.own", "session.read.all"});
   add_certified("bob", "workers");
   const Words grant = {"lease", "grant", "--ttl", "30s", "--id", "77"};

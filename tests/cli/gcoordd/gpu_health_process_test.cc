@@ -2,6 +2,7 @@
 // what --gpu-policy says happens, and nothing else.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 #include "tests/notify_socket.h"
 
@@ -21,14 +22,16 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class GpuHealthProcessTest : public testing::Test {
+class GpuHealthTurnTest : public testing::TestWithParam<std::string> {
  protected:
   void start(const std::string& policy) {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
     options.shards = 16;
-    options.node_arguments = {"--device",
+    options.node_arguments = {"--turn",
+                              GetParam(),
+                              "--device",
                               "twin",
                               "--gpu-policy",
                               policy,
@@ -91,7 +94,9 @@ class GpuHealthProcessTest : public testing::Test {
   std::optional<chaos::LocalCluster> cluster_;
 };
 
-TEST_F(GpuHealthProcessTest, ANodeThatDrainsLeadsNothingUntilTheFaultIsOver) {
+INSTANTIATE_TEST_SUITE_P(BothTurns, GpuHealthTurnTest, both_turns(), turn_name);
+
+TEST_P(GpuHealthTurnTest, ANodeThatDrainsLeadsNothingUntilTheFaultIsOver) {
   start("thermal=drain");
   ASSERT_TRUE(await([&] { return status(1)["leaders"] > 0; }));
   say(1, "throttle 64\nprocesses 3\n");
@@ -120,7 +125,7 @@ TEST_F(GpuHealthProcessTest, ANodeThatDrainsLeadsNothingUntilTheFaultIsOver) {
   EXPECT_THAT(log_of(1), HasSubstr("thermal of GPU-first is over"));
 }
 
-TEST_F(GpuHealthProcessTest, AFatalXidStopsTheNodeAndTheOthersLeadAll) {
+TEST_P(GpuHealthTurnTest, AFatalXidStopsTheNodeAndTheOthersLeadAll) {
   start("xid-fatal=stop");
   say(2, "xid 79\n");
   EXPECT_EQ(cluster_->wait_exit(2, kPatience), 1);
@@ -137,7 +142,7 @@ TEST_F(GpuHealthProcessTest, AFatalXidStopsTheNodeAndTheOthersLeadAll) {
   }));
 }
 
-TEST_F(GpuHealthProcessTest, AGpuThatIsLostStopsTheNodeByDefault) {
+TEST_P(GpuHealthTurnTest, AGpuThatIsLostStopsTheNodeByDefault) {
   start("thermal=log");
   say(2, "lost 1\n");
   EXPECT_EQ(cluster_->wait_exit(2, kPatience), 1);
@@ -145,7 +150,7 @@ TEST_F(GpuHealthProcessTest, AGpuThatIsLostStopsTheNodeByDefault) {
   EXPECT_THAT(log_of(2), HasSubstr("lost"));
 }
 
-TEST_F(GpuHealthProcessTest, WrongMemoryOpensTheContextAnewInTheSameProcess) {
+TEST_P(GpuHealthTurnTest, WrongMemoryOpensTheContextAnewInTheSameProcess) {
   NotifySocket systemd(notices(3));
   start("ecc-uncorrected=restart-context");
   EXPECT_THAT(systemd.next_with("READY=1"), HasSubstr("READY=1"));
@@ -174,7 +179,7 @@ TEST_F(GpuHealthProcessTest, WrongMemoryOpensTheContextAnewInTheSameProcess) {
   EXPECT_THAT(notice_of("READY=1"), HasSubstr("READY=1"));
 }
 
-TEST_F(GpuHealthProcessTest, AFaultThatIsIgnoredOrLoggedChangesNothing) {
+TEST_P(GpuHealthTurnTest, AFaultThatIsIgnoredOrLoggedChangesNothing) {
   start("xid-fatal=log,link-error=ignore");
   say(1, "xid 79\nxid 74\n");
   ASSERT_TRUE(await([&] {

@@ -146,9 +146,16 @@ class AlarmProcessTest : public testing::Test {
   std::optional<chaos::LocalCluster> cluster_;
 };
 
+class AtOnceTurnTest : public AlarmProcessTest, public testing::WithParamInterface<std::string> {
+ protected:
+  AtOnceTurnTest() : AlarmProcessTest(kFive, turn_flags(GetParam())) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, AtOnceTurnTest, both_turns(), turn_name);
+
 // A machine that is busy may keep the end of one of the processes back for longer than is waited
 // for it; so one of three times is enough.
-TEST_F(AlarmProcessTest, TwoNodesThatAreKilledAtOnceAreMarkedInOneView) {
+TEST_P(AtOnceTurnTest, TwoNodesThatAreKilledAtOnceAreMarkedInOneView) {
   std::size_t fewest = 10;
   for (int attempt = 0; attempt < 3 && fewest > 1; ++attempt) {
     const std::vector<std::uint32_t> victims = two_followers();

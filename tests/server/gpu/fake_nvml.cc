@@ -7,6 +7,7 @@
 //   throttle N     the reasons
 //   processes N    with contexts of their own
 //   lost N         1: it fell off the bus
+//   down N         1: the second of its links is down, and tells no counter
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -144,9 +145,9 @@ int nvmlDeviceGetTotalEccErrors(const void* device, int kind, int, unsigned long
   return told_by_first(device);
 }
 
-// Two links of the first are active.
+// Two links of the first are active as a rule.
 int nvmlDeviceGetNvLinkState(const void* device, unsigned int link, unsigned int* active) {
-  *active = link < 2 ? 1 : 0;
+  *active = link < (newest("down") != 0 ? 1 : 2) ? 1 : 0;
   return told_by_first(device);
 }
 

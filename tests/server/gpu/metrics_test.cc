@@ -76,6 +76,25 @@ TEST(Nvml, ErrorsThrottlingAndProcessesAreRead) {
   EXPECT_FALSE(silent.processes.has_value());
 }
 
+// A sum over the links that are active would fall, and rise again with the old count.
+TEST(Nvml, ALinkThatIsDownKeepsWhatItCounted) {
+  FakeWords words;
+  words.say("recoveries 5");
+  const auto nvml = fake();
+  EXPECT_EQ(nvml->read(0).link_recoveries, 5u);
+  EXPECT_EQ(nvml->read(0).link_downs, 0u);
+  words.say("recoveries 5 down 1");
+  for (int reading = 0; reading < 2; ++reading) {
+    const GpuFacts facts = nvml->read(0);
+    EXPECT_EQ(facts.link_recoveries, 5u);
+    EXPECT_EQ(facts.link_downs, 1u);
+  }
+  words.say("recoveries 7");
+  EXPECT_EQ(nvml->read(0).link_recoveries, 7u);
+  EXPECT_EQ(nvml->read(0).link_downs, 1u);
+  EXPECT_FALSE(nvml->read(1).link_downs.has_value());
+}
+
 TEST(Nvml, XidsAreCountedOverReadings) {
   FakeWords words;
   GpuSource source = nvml_source(GCOORD_FAKE_NVML);

@@ -76,6 +76,9 @@ TEST_F(GpuSamplerTest, ADriverThatHangsDelaysNeitherASampleNorTheEnd) {
   GpuSampler sampler(driver_.source(), time());
   ASSERT_TRUE(await([&] { return driver_.begun() == 1; }));
   EXPECT_FALSE(sampler.sample().has_value());
+  pass(std::chrono::seconds{31});
+  EXPECT_EQ(sampler.silence().in_call, std::chrono::seconds{31});
+  EXPECT_TRUE(sampler.silence().ended.ok());
 }  // And here the driver hangs still.
 
 TEST_F(GpuSamplerTest, TheNewestSampleIsServedWithItsAgeUntilItIsStale) {
@@ -129,6 +132,8 @@ TEST(GpuSampler, WithoutADriverThereIsNoSample) {
   });
   ASSERT_EQ(asked.get_future().wait_for(kPatience), std::future_status::ready);
   EXPECT_FALSE(sampler.sample().has_value());
+  EXPECT_TRUE(await([&] { return !sampler.silence().ended.ok(); }));
+  EXPECT_EQ(sampler.silence().ended.message(), "no NVML");
 }
 
 }  // namespace

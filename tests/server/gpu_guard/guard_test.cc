@@ -206,6 +206,27 @@ TEST_F(GpuGuardTest, AProcessThatWasPausedIsNoDriverThatHangs) {
   EXPECT_EQ(decided("drain"), 0u);
 }
 
+TEST_F(GpuGuardTest, AFirstCallThatHangsIsSaidAndTheNodeGoesOn) {
+  std::unique_lock hangs(driver_->mutex);
+  open({.policy = parse_gpu_policy("hung=stop").value()});
+  // The thread may begin its call after this, so it is looked at until that is long ago.
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (guard_->report()["blind"].is_null()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    *now_us_ += 1'000'000;
+    look(now_us_->load() / 1000);
+    std::this_thread::yield();
+  }
+  EXPECT_NE(guard_->trouble().find("has not answered the first call"), std::string::npos);
+  EXPECT_TRUE(guard_->end().ok());
+  EXPECT_FALSE(guard_->drains());
+  hangs.unlock();
+  show({reading()});
+  look(now_us_->load() / 1000);
+  EXPECT_TRUE(guard_->report()["blind"].is_null());
+  EXPECT_EQ(guard_->trouble(), "");
+}
+
 TEST_F(GpuGuardTest, ANodeOnNoGpuAsksForNoReadings) {
   open_as({}, "");
   show({reading({{79, 1}})});
@@ -237,6 +258,23 @@ TEST_F(GpuGuardTest, WhoSharesTheGpuIsToldAndHeldToFewerStripes) {
   show({shared});
   look(1000);
   EXPECT_TRUE(guard_->end().ok()) << "who comes later ends nobody";
+}
+
+TEST(GpuGuard, WithoutADriverTheReportSaysWhy) {
+  MetricsRegistry metrics;
+  GpuGuard guard({.uuid = "GPU-own"},
+                 std::make_unique<GpuSampler>([]() -> Result<std::vector<GpuReading>> {
+                   return Status{StatusCode::Unavailable, "no NVML"};
+                 }),
+                 metrics);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (guard.report()["blind"].is_null()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    guard.look(0);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(guard.report()["blind"].dump(), "\"no NVML\"");
+  EXPECT_EQ(guard.trouble(), "");
 }
 
 TEST_F(GpuGuardTest, WithoutASamplerNothingHappens) {

@@ -172,30 +172,72 @@ TEST(ReplicaReadsTest, R4TheLeaderItselfConfirmsAndHasAgeZero) {
   EXPECT_EQ(reply.shards[0].age_ms, 0u);
 }
 
+TEST(ReplicaReadsTest, R3ALeaderWithoutALeaseAsksItselfHowOldItIs) {
+  LockBench bench({NodeId{1}, NodeId{2}, NodeId{3}});
+  bench.lead_all();
+  bench.engine.lease = false;
+  const auto age_ms = [&bench] {
+    const auto id = bench.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+    return decoded(bench.sink.take(id)).shards[0].age_ms;
+  };
+  EXPECT_EQ(age_ms(), protocol::kAgeUnknown);
+  bench.pass_ms(10);
+  EXPECT_EQ(bench.engine.reads.size(), 1u);
+  EXPECT_TRUE(bench.engine.messages.empty());
+  bench.pass_ms(20);
+  EXPECT_EQ(age_ms(), protocol::kAgeUnknown);  // Not confirmed yet.
+  bench.engine.confirm_reads(*bench.service);
+  EXPECT_EQ(age_ms(), 20u);  // Since it asked, not since it was told.
+  bench.pass_ms(30);
+  EXPECT_EQ(age_ms(), 50u);
+  bench.engine.lease = true;
+  EXPECT_EQ(age_ms(), 0u);
+}
+
 // A lease that nobody looked at the clock for may have ended while the process stood still.
-TEST(ReplicaReadsTest, R3ALeaderWhoseLeaseIsNotTimedAsksItselfHowOldItIs) {
-  for (const bool leased : {true, false}) {
-    LockBench bench({NodeId{1}, NodeId{2}, NodeId{3}});
+struct UntimedLeader {
+  UntimedLeader() {
     bench.lead_all();
-    bench.engine.timed = !leased;
-    bench.engine.lease = leased;
-    const auto age_ms = [&bench] {
-      const auto id = bench.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
-      return decoded(bench.sink.take(id)).shards[0].age_ms;
-    };
-    EXPECT_EQ(age_ms(), protocol::kAgeUnknown);
-    bench.pass_ms(10);
-    EXPECT_EQ(bench.engine.reads.size(), 1u);
-    EXPECT_TRUE(bench.engine.messages.empty());
-    bench.pass_ms(20);
-    EXPECT_EQ(age_ms(), protocol::kAgeUnknown);  // Not confirmed yet.
-    bench.engine.confirm_reads(*bench.service);
-    EXPECT_EQ(age_ms(), 20u);  // Since it asked, not since it was told.
-    bench.pass_ms(30);
-    EXPECT_EQ(age_ms(), 50u);
-    bench.engine.timed = bench.engine.lease = true;
-    EXPECT_EQ(age_ms(), 0u);
+    bench.engine.timed = false;
   }
+
+  auto ask() {
+    return bench.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+  }
+
+  std::uint32_t age_ms(std::uint64_t id) {
+    const auto reply = decoded(bench.sink.take(id));
+    EXPECT_EQ(reply.shards[0].error, ErrorCode::None);
+    return reply.shards[0].age_ms;
+  }
+
+  LockBench bench{{NodeId{1}, NodeId{2}, NodeId{3}}};
+};
+
+TEST(ReplicaReadsTest, R3ALeaderWhoseLeaseIsNotTimedHasItsRowSayThatItLeads) {
+  UntimedLeader leader;
+  const auto id = leader.ask();
+  EXPECT_TRUE(leader.bench.sink.replies.empty());
+  EXPECT_EQ(leader.bench.engine.reads.size(), 1u);
+  leader.bench.pass_ms(10);
+  leader.bench.engine.confirm_reads(*leader.bench.service);
+  EXPECT_EQ(leader.age_ms(id), 0u);
+}
+
+TEST(ReplicaReadsTest, R3ARowThatDoesNotAnswerKeepsNoReadWaiting) {
+  UntimedLeader leader;
+  const auto id = leader.ask();
+  leader.bench.pass_ms(101);
+  EXPECT_EQ(leader.age_ms(id), protocol::kAgeUnknown);
+  leader.bench.engine.confirm_reads(*leader.bench.service);  // Too late for anybody.
+}
+
+TEST(ReplicaReadsTest, R3WhoLeadsNoMoreAnswersAsAnyReplica) {
+  UntimedLeader leader;
+  const auto id = leader.ask();
+  leader.bench.engine.confirm_reads(*leader.bench.service,
+                                    Status{StatusCode::FailedPrecondition, "replaced"});
+  EXPECT_EQ(leader.age_ms(id), protocol::kAgeUnknown);
 }
 
 TEST(ReplicaReadsTest, R3WhoseLeadershipIsNotConfirmedKnowsNoAge) {

@@ -196,6 +196,11 @@ NodeId lacking_members(const membership::ViewCpu& state,
                            : first_lacking(state.view(), protocol::Feature::Members, has);
 }
 
+bool keeps_nodes(const protocol::MemberActionOrder& order) {
+  return order.action == MemberAction::Drain || order.action == MemberAction::Undrain ||
+         order.action == MemberAction::MoveLeaders;
+}
+
 ViewCommand command_of(const protocol::MemberActionOrder& order,
                        std::uint64_t epoch,
                        const protocol::Invitation& invitation) {

@@ -53,6 +53,10 @@ Status check_witnesses(const membership::ClusterView& view,
 NodeId lacking_members(const membership::ViewCpu& state,
                        const std::function<bool(NodeId, protocol::Feature)>& has);
 
+// Whether the order leaves each shard with the nodes and votes that it has: then it may be given to
+// nodes whose log lives on a device, which has its nodes by number.
+bool keeps_nodes(const protocol::MemberActionOrder& order);
+
 // The command that an action makes; for Add with the invitation.
 membership::ViewCommand command_of(const protocol::MemberActionOrder& order,
                                    std::uint64_t epoch,

@@ -80,7 +80,7 @@ void MemberChanges::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& request,
                                std::span<const std::byte> payload) {
   const Asker asker{connection, request};
-  if (!admit_asker(environment_.replies, asker, !environment_.fixed)) {
+  if (!admit_asker(environment_.replies, asker)) {
     return;
   }
   if (request.kind == RequestKind::MemberChange) {
@@ -121,6 +121,9 @@ void MemberChanges::change(const Asker& asker, std::span<const std::byte> payloa
   }
   if (!is_printable(order.value().who)) {
     return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
+  }
+  if (environment_.fixed && !keeps_nodes(order.value())) {
+    return refuse(asker, protocol::make_error(ErrorCode::MembersFixed));
   }
   note_author(environment_.replies.principal(asker.connection), order.value().who);
   if (order.value().action == MemberAction::MoveLeaders) {

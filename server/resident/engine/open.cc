@@ -82,6 +82,16 @@ TurnTiming timing_of(const ReplicaOptions& options, Incarnation incarnation, boo
   return timing;
 }
 
+// Channels stand in for peers until they are found.
+Status stand_in_for_peers(ResidentNode& node, std::span<const netcore::PeerAddress> peers) {
+  for (const netcore::PeerAddress& peer : peers) {
+    if (!node.has_channel(peer.id)) {
+      GCOORD_TRY_STATUS(node.stand_in(peer.id));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplicasOptions options,
@@ -103,7 +113,8 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
   GCOORD_TRY_STATUS(
       explain_device(durable ? engine->open_storage(metrics) : engine->open_memory_rows()));
   if (engine->has_promised_) {
-    GCOORD_TRY_STATUS(explain_device(engine->stand_in_for_peers()));
+    GCOORD_TRY_STATUS(
+        explain_device(stand_in_for_peers(*engine->device_.node, engine->options_.engine.peers)));
   }
   log_info(LogComponent::Gpu,
            "a shard at rest takes {} bytes of the turn's memory; log pages are taken on demand",
@@ -134,16 +145,6 @@ Status ResidentReplicas::open_memory_rows() {
   rows_->begin_forgotten();
   return device_.node->restore(
       [](const ResidentView& view) { start_rows(view, RowMemory::Forgotten); });
-}
-
-// Channels stand in for peers until they are found.
-Status ResidentReplicas::stand_in_for_peers() {
-  for (const netcore::PeerAddress& peer : options_.engine.peers) {
-    if (!device_.node->has_channel(peer.id)) {
-      GCOORD_TRY_STATUS(device_.node->stand_in(peer.id));
-    }
-  }
-  return {};
 }
 
 // Rows, log pages and lock tables as storage has them.
@@ -184,10 +185,7 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
                                          resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<PeerAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
-  claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
-  std::vector<NodeId> others;
-  std::ranges::transform(options.peers, std::back_inserter(others), &netcore::PeerAddress::id);
-  claim_->set_voters(std::move(others));
+  members_ = std::make_unique<ResidentMembers>(*identity_, options);
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;

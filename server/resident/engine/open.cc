@@ -201,7 +201,10 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   network.transport = std::move(options.transport);
   network.proof = std::move(options.proof);
   network.tls = options.peer_tls;
-  network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
+  network.admit = [this](const netcore::PeerIdentity& peer) {
+    netcore::Admission judged = members_->judge(peer, now_ms());
+    return judged.admitted() ? admission_->admit(peer) : judged;
+  };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
   heartbeats_ = std::make_unique<Heartbeats>(incarnation(), options.peers, kHeartbeatMs);

@@ -361,7 +361,15 @@ void ResidentReplicas::on_refused(NodeId peer, const netcore::Refusal& refusal) 
 // --- Members
 
 void ResidentReplicas::set_members(const ClusterMembers& members) {
-  members_->follow(members, *network_);
+  const Status followed =
+      members_->follow(members,
+                       {.network = *network_,
+                        .now_ms = now_ms(),
+                        .life_of = [this](NodeId peer) { return links_->life_of(peer); },
+                        .cut = [this](NodeId peer) { return links_->cut(peer); }});
+  if (!followed.ok()) {
+    fail(followed);
+  }
 }
 
 MembersProgress ResidentReplicas::members_progress() const {

@@ -4,6 +4,7 @@
 #include "server/interfaces/errors.h"
 #include "server/platform/endpoint_name.h"
 #include "server/platform/operator_log.h"
+#include "server/resident/node/node.h"
 
 #include <algorithm>
 #include <iterator>
@@ -53,6 +54,15 @@ Standing standing_of(const ShardView& row,
 }
 
 }  // namespace
+
+Status stand_in_for(ResidentNode& node, std::span<const netcore::PeerAddress> peers) {
+  for (const netcore::PeerAddress& peer : peers) {
+    if (!node.has_channel(peer.id)) {
+      GCOORD_TRY_STATUS(node.stand_in(peer.id));
+    }
+  }
+  return {};
+}
 
 ResidentMembers::ResidentMembers(ledger::IdentityFile& identity, const ReplicaOptions& options)
     : self_(options.node),
@@ -142,12 +152,17 @@ netcore::Admission ResidentMembers::judge(const netcore::PeerIdentity& peer,
   return {};
 }
 
+bool ResidentMembers::vouches_for(const netcore::PeerIdentity& peer) const {
+  const auto found = places_.find(peer.node);
+  return found != places_.end() && found->second.directory != 0 &&
+         found->second.directory == peer.directory.value;
+}
+
 bool ResidentMembers::keeps_leaderships(NodeId node) const {
   if (targets_.shards.count == 0) {
     return true;
   }
-  const consensus::Found<consensus::TargetNode> target =
-      consensus::find_target(targets_.shards, node);
+  const auto target = consensus::find_target(targets_.shards, node);
   return target.found() && (target->flags & consensus::kTargetLeads) != 0;
 }
 

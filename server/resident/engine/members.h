@@ -25,8 +25,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 
 namespace gcoord::server {
+
+class ResidentNode;
+
+// Channels stand in for those peers that have none, until they are found.
+Status stand_in_for(ResidentNode& node, std::span<const netcore::PeerAddress> peers);
 
 class ResidentMembers {
  public:
@@ -51,6 +57,10 @@ class ResidentMembers {
   DirectoryClaim& claim() { return claim_; }
 
   const DirectoryClaim& claim() const { return claim_; }
+
+  // Whether the view names this very directory as the one that the peer's number belongs to: as
+  // good as a proof that a higher generation of it is no lie, however many there were.
+  bool vouches_for(const netcore::PeerIdentity& peer) const;
 
   // False for one that drains or joins by the view: it would hand a leadership on at once.
   bool keeps_leaderships(NodeId node) const;

@@ -82,16 +82,6 @@ TurnTiming timing_of(const ReplicaOptions& options, Incarnation incarnation, boo
   return timing;
 }
 
-// Channels stand in for peers until they are found.
-Status stand_in_for_peers(ResidentNode& node, std::span<const netcore::PeerAddress> peers) {
-  for (const netcore::PeerAddress& peer : peers) {
-    if (!node.has_channel(peer.id)) {
-      GCOORD_TRY_STATUS(node.stand_in(peer.id));
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplicasOptions options,
@@ -114,7 +104,7 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
       explain_device(durable ? engine->open_storage(metrics) : engine->open_memory_rows()));
   if (engine->has_promised_) {
     GCOORD_TRY_STATUS(
-        explain_device(stand_in_for_peers(*engine->device_.node, engine->options_.engine.peers)));
+        explain_device(stand_in_for(*engine->device_.node, engine->options_.engine.peers)));
   }
   log_info(LogComponent::Gpu,
            "a shard at rest takes {} bytes of the turn's memory; log pages are taken on demand",
@@ -203,7 +193,9 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   network.tls = options.peer_tls;
   network.admit = [this](const netcore::PeerIdentity& peer) {
     netcore::Admission judged = members_->judge(peer, now_ms());
-    return judged.admitted() ? admission_->admit(peer) : judged;
+    netcore::PeerIdentity known = peer;
+    known.is_proven = peer.is_proven || members_->vouches_for(peer);
+    return judged.admitted() ? admission_->admit(known) : judged;
   };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));

@@ -159,7 +159,7 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
                   .waited_ms = established ? now_ms - due_.established_ms : 0})) {
     return joined;
   }
-  GCOORD_TRY_STATUS(stand_in_for_peers());
+  GCOORD_TRY_STATUS(stand_in_for(*device_.node, options_.engine.peers));
   // From here on the rows promise: the directory says so first.
   GCOORD_TRY_STATUS(identity_->mark_in_use());
   network_->tell_durable(durable_word());

@@ -172,7 +172,7 @@ TEST_P(AddressTurnTest, NodesFindOneThatStartsAtAnotherPeerPort) {
   ASSERT_NO_FATAL_FAILURE(start_all(kNodes));
   node(3).peer = elsewhere_[0];
   ASSERT_NO_FATAL_FAILURE(restart(3, kNodes));
-  const Ctl ctl{comma_list({node(1).client, node(2).client})};
+  const Ctl ctl{node(1).client + "," + node(2).client};
   ASSERT_NO_FATAL_FAILURE(await_address(ctl, 3, {"peer_address", elsewhere_[0]}));
   ASSERT_NO_FATAL_FAILURE(restart(1, kNodes));
   ASSERT_NO_FATAL_FAILURE(await_address(Ctl{node(1).client}, 3, {"peer_address", elsewhere_[0]}));

@@ -137,7 +137,8 @@ netcore::Admission ResidentMembers::judge(const netcore::PeerIdentity& peer,
   if (generation_of(peer.incarnation) < generation_of(place.least)) {
     return {.code = netcore::RefusalCode::OldIncarnation,
             .text = replaced_text(peer.node),
-            .known = place.least};
+            // No life of it may be known here yet: the first that there can be.
+            .known = incarnation_of(generation_of(place.least), 1)};
   }
   if (place.joins && place.directory != peer.directory.value) {
     return {.code = netcore::RefusalCode::NotAdmitted,

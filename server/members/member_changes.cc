@@ -32,8 +32,6 @@ using protocol::MemberAction;
 using protocol::MemberActionOrder;
 using protocol::RequestKind;
 
-constexpr protocol::Feature kRenewals = protocol::Feature::SystemRecords;
-
 ViewCommand command_of(const JoinRequest& request, NodeId node, std::uint64_t epoch) {
   ViewCommand command;
   command.kind = ViewCommandKind::Admit;
@@ -235,7 +233,7 @@ Status MemberChanges::check_feature(const MemberActionOrder& order) const {
       return node == order.replaces || has(node, feature);
     };
     const NodeId old = first_lacking(
-        environment_.machine.views().view(), kRenewals, others_have);
+        environment_.machine.views().view(), protocol::Feature::Renewals, others_have);
     return old.value == 0 ? Status{}
                           : protocol::make_error(ErrorCode::MemberFeatureMissing,
                                                  "node " + std::to_string(old.value));

@@ -1,6 +1,8 @@
 // Nodes that come and go, as commands of the view: what each step does, and what is refused.
 #include "common/crc32c.h"
+#include "common/incarnation.h"
 #include "membership/view/restored_view.h"
+#include "protocol/members/voters.h"
 #include "tests/membership/view/member_views.h"
 
 #include <gtest/gtest.h>

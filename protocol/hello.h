@@ -64,6 +64,9 @@ enum class Feature : std::uint64_t {
   // (security/limits/command.h), and grants of rights from session.choose on
   // (security/roles/rights.h).
   Safeguards = 274877906944,
+  // Between nodes whose turn is resident: an entry of the view that gives a node's number to
+  // another directory (ViewCommandKind::Renew).
+  Renewals = 34359738368,
   // Between nodes: signatures under granted votes (server/evidence/message.h).
   VoteSignatures = 549755813888,
   // Between nodes whose turn is resident: entries of a device say who asked for them and when, and
@@ -81,7 +84,7 @@ inline constexpr std::uint64_t kFeatures =
     1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768 | 65536 |
     131072 | 262144 | 524288 | 1048576 | 2097152 | 4194304 | 8388608 | 16777216 | 33554432 |
     67108864 | 134217728 | 268435456 | 536870912 | 1073741824 | 2147483648 | 8589934592 |
-    17179869184 | 274877906944 | 549755813888 | 2199023255552 | 8796093022208;
+    17179869184 | 34359738368 | 274877906944 | 549755813888 | 2199023255552 | 8796093022208;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

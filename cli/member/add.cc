@@ -97,10 +97,12 @@ int add(const Order& order, const client::MemberAddition& addition) {
          std::to_string(added.value().node_id) + " and add another");
     return static_cast<int>(protocol::ExitCode::Negative);
   }
-  const MemberWait wait{.node_id = added.value().node_id,
-                        .goal = order.flags.learner ? MemberGoal::Joined : MemberGoal::Active,
-                        .replaces = addition.replaces,
-                        .invited_until = added.value().token_deadline};
+  const MemberWait wait{
+      .node_id = added.value().node_id,
+      .goal = order.flags.learner ? MemberGoal::Joined : MemberGoal::Active,
+      // A resident cluster gives the number itself to the new node.
+      .replaces = addition.replaces == added.value().node_id ? 0 : addition.replaces,
+      .invited_until = added.value().token_deadline};
   return order.flags.change.waits() ? await_member(order.context, order.client, wait) : 0;
 }
 

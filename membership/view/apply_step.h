@@ -7,6 +7,7 @@
 // log does not know who lives. Pure; thread-safe.
 #pragma once
 
+#include "common/incarnation.h"
 #include "membership/view/member_step.h"
 #include "membership/view/outcome.h"
 
@@ -266,6 +267,46 @@ inline ViewCode leave(ClusterView& view, Member& node) {
   return voter_count(view, false) == 0 ? ViewCode::LastVoter : ViewCode::Applied;
 }
 
+// The node's number is for another data directory from here on: the lives of the old one are over
+// whatever they say (docs/adr/0163). The addresses stay until somebody comes.
+inline ViewCode renew(const ClusterView& view, Member& node, const MemberStep& step) {
+  const bool there = node.state == MemberState::Active || node.state == MemberState::Draining;
+  const bool again = node.state == MemberState::Joining && node.incarnation.value != 0;
+  if (node.role != MemberRole::Voter) {
+    return ViewCode::RoleWrong;
+  }
+  if (!there && !again) {
+    return ViewCode::StateWrong;
+  }
+  const std::string& name = step.name.empty() ? node.name : step.name;
+  if (!protocol::is_member_name(name, node.id)) {
+    return ViewCode::NameInvalid;
+  }
+  if (has_name(view, node.id, name)) {
+    return ViewCode::NameTaken;
+  }
+  if (!protocol::are_member_labels(step.labels)) {
+    return ViewCode::LabelInvalid;
+  }
+  // Nobody has come since the last one, so its life is still free.
+  if (!node.invitation) {
+    const std::uint32_t generation = generation_of(node.incarnation) + 1;
+    if (generation > kGenerationMax) {
+      return ViewCode::ReplaceInvalid;
+    }
+    node.incarnation = incarnation_of(generation, 0);
+  }
+  node.state = MemberState::Joining;
+  node.auto_promote = true;
+  node.name = name;
+  node.labels = step.labels.empty() ? node.labels : step.labels;
+  node.directory = 0;
+  node.suspect = false;
+  node.suspect_since_ms = 0;
+  node.invitation = step.invitation;
+  return ViewCode::Applied;
+}
+
 inline ViewCode move_state(Member& node, MemberState from, MemberState to) {
   if (node.state != from) {
     return ViewCode::StateWrong;
@@ -344,6 +385,8 @@ inline ViewCode step_member(ClusterView& view, ViewCommandKind kind, const Membe
       return suspect(*node, step.suspect, step.time_ms);
     case ViewCommandKind::Reweigh:
       return reweigh(*node, step.weight);
+    case ViewCommandKind::Renew:
+      return renew(view, *node, step);
     default:
       return ViewCode::Malformed;
   }

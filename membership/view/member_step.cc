@@ -37,6 +37,8 @@ std::string_view step_name(ViewCommandKind kind) {
       return "view_reweigh";
     case ViewCommandKind::Marks:
       return "view_marks";
+    case ViewCommandKind::Renew:
+      return "view_renew";
     default:
       return "view";
   }
@@ -73,6 +75,20 @@ bool read_added(ByteReader& reader, MemberStep& step) {
   step.name = reader.text(protocol::kMemberNameBytesMax);
   const bool known = step.role >= MemberRole::Voter && step.role <= MemberRole::Witness;
   return flags <= kAutoPromotes && known && read_labels_of(reader, step);
+}
+
+void write_renewed(ByteWriter& writer, const MemberStep& step) {
+  writer.array(step.invitation.token_hash);
+  writer.integer(step.invitation.deadline_ms);
+  writer.text(step.name);
+  protocol::write_labels(writer, step.labels);
+}
+
+bool read_renewed(ByteReader& reader, MemberStep& step) {
+  reader.array(step.invitation.token_hash);
+  step.invitation.deadline_ms = reader.integer<std::uint64_t>();
+  step.name = reader.text(protocol::kMemberNameBytesMax);
+  return read_labels_of(reader, step);
 }
 
 void write_admitted(ByteWriter& writer, const MemberStep& step) {
@@ -141,6 +157,8 @@ void write_step(ByteWriter& writer, ViewCommandKind kind, const MemberStep& step
   }
   if (kind == ViewCommandKind::Admit) {
     write_admitted(writer, step);
+  } else if (kind == ViewCommandKind::Renew) {
+    write_renewed(writer, step);
   } else if (kind == ViewCommandKind::Promote) {
     writer.integer(step.replaces.value);
   } else if (kind == ViewCommandKind::Suspect) {
@@ -166,6 +184,8 @@ std::optional<MemberStep> read_step(ByteReader& reader, ViewCommandKind kind) {
   }
   if (kind == ViewCommandKind::Admit) {
     sound = sound && read_admitted(reader, step);
+  } else if (kind == ViewCommandKind::Renew) {
+    sound = sound && read_renewed(reader, step);
   } else if (kind == ViewCommandKind::Promote) {
     step.replaces = NodeId{reader.integer<std::uint32_t>()};
   } else if (kind == ViewCommandKind::Suspect) {
@@ -202,6 +222,9 @@ std::vector<std::pair<std::string, std::string>> step_facts(ViewCommandKind kind
   }
   if (kind == ViewCommandKind::Add || kind == ViewCommandKind::Reweigh) {
     add("weight", std::to_string(step.weight));
+  }
+  if (kind == ViewCommandKind::Renew) {
+    add("deadline_ms", std::to_string(step.invitation.deadline_ms));
   }
   if (kind == ViewCommandKind::Suspect) {
     add("suspect", step.suspect ? "1" : "0");

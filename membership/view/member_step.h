@@ -32,10 +32,12 @@ enum class ViewCommandKind : std::uint8_t {
   Reweigh = 13,  // Another weight.
   // With Feature::MemberMarks only.
   Marks = 14,  // As Suspect, of several nodes in one view.
+  // With Feature::Renewals only.
+  Renew = 15,  // A voter's number is for another data directory, which joins as Add's node does.
 };
 
 constexpr bool is_member_step(ViewCommandKind kind) {
-  return kind >= ViewCommandKind::Add && kind <= ViewCommandKind::Marks;
+  return kind >= ViewCommandKind::Add && kind <= ViewCommandKind::Renew;
 }
 
 // A node that is held for failed, or no longer.
@@ -55,13 +57,13 @@ struct MemberStep {
   bool suspect = false;             // Suspect.
   std::vector<SuspectMark> marks;   // Marks: by rising id, at least one.
   std::uint64_t time_ms = 0;        // Admit, Suspect, Marks: Unix milliseconds at the proposer.
-  protocol::Invitation invitation;  // Add.
+  protocol::Invitation invitation;  // Add, Renew.
   protocol::JoinProof proof{};      // Admit: of the token, which no log has.
   std::uint64_t directory = 0;      // Admit.
-  std::string name;                 // Add; Admit, unless empty.
+  std::string name;                 // Add; Admit and Renew, unless empty.
   std::string peer_address;         // Admit.
   std::string client_address;       // Admit.
-  std::vector<MemberLabel> labels;  // Add; Admit, unless empty.
+  std::vector<MemberLabel> labels;  // Add; Admit and Renew, unless empty.
   std::uint64_t number = 0;         // What an operator's order had; 0: nobody ordered it.
   std::string who;                  // Who ordered it.
 

@@ -203,6 +203,7 @@ void PeerNetwork::set_address(const PeerAddress& address) {
     return;
   }
   peer->address = address;
+  peer->ends = peer->ends || (address.port == 0 && address.host.empty());
   if (peer->is_calling()) {
     take_down(*peer, "the peer has another address now");
   }
@@ -246,6 +247,10 @@ void PeerNetwork::call_if_due(PeerRecord& peer) {
 }
 
 void PeerNetwork::check_limits(PeerRecord& peer) {
+  if (std::exchange(peer.ends, false) && peer.state == LinkState::Up) {
+    take_down(peer, "another one has the place of the peer", LinkState::Refused);
+    return;
+  }
   if (peer.is_calling() && now_ms_ >= peer.call_deadline_ms) {
     const bool was_connected = peer.state == LinkState::Greeting;
     take_down(peer, was_connected ? "no answer to the greeting" : "no answer to the call");

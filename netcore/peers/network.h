@@ -178,7 +178,9 @@ class PeerNetwork final : private LinkEvents {
   // no peer can have: out of range, this node's own, a present peer's, or one that was removed.
   Status add_peer(const PeerAddress& address);
   // Where the peer is called from here on. A live channel stays until it ends by itself; a call
-  // under way is given up for one to the new address. Does nothing for an unknown peer.
+  // under way is given up for one to the new address. One that is called nowhere ({id, "", 0})
+  // loses its channel with the next progress(), wherever it is called after that: who the peer is
+  // has changed. Does nothing for an unknown peer.
   void set_address(const PeerAddress& address);
   // The node has left for good. Its channel ends without on_peer_down (the caller knows); what it
   // sent before may still be delivered until progress() returns. Nothing is sent to it or known of

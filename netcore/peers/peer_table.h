@@ -35,6 +35,7 @@ struct PeerRecord {
   LinkState state = LinkState::Idle;
   LinkId link;
   bool leaves = false;  // Hidden: to be erased.
+  bool ends = false;    // The live channel, with the next progress().
   std::optional<Channel> channel;
   // Of the call under way, if it proves; whether the next one does not, because this one was not
   // answered; whether the live channel's other end has proven itself.

@@ -62,7 +62,9 @@ struct Invitation {
 
 struct Member {
   NodeId id;
-  Incarnation incarnation;  // The life in which it described itself last.
+  // The life in which it described itself last; while its number waits for another directory
+  // (is_renewed), the one before the first life of that.
+  Incarnation incarnation;
   MemberRole role = MemberRole::Voter;
   MemberState state = MemberState::Active;
   std::uint32_t weight = 1;

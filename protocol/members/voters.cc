@@ -17,7 +17,7 @@ std::vector<NodeId> view_voters(const ClusterView& view) {
 std::vector<NodeId> view_nodes(const ClusterView& view) {
   std::vector<NodeId> nodes;
   for (const Member& node : view.nodes) {
-    if (node.state != MemberState::Removed && !node.invitation) {
+    if (node.state != MemberState::Removed && (!node.invitation || is_renewed(node))) {
       nodes.push_back(node.id);
     }
   }

@@ -51,7 +51,8 @@ std::vector<NodeId> voters_of(const protocol::ClusterView& view);
 // Those of them that have the services' state and may lead: all but witnesses.
 std::vector<NodeId> voters_with_state(const protocol::ClusterView& view);
 
-// The nodes that there are processes of, ascending: neither removed nor still invited.
+// The nodes that there are processes of, ascending: neither removed nor invited for the
+// first time (protocol::view_nodes).
 std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
 
 // Whether the node was in the cluster and is not any more: its tombstone says so, or it has none

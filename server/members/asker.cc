@@ -10,15 +10,12 @@ namespace gcoord::server {
 
 using protocol::ErrorCode;
 
-bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool allowed) {
+bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker) {
   if (asker.request.flags != 0) {
     refuse_asker(replies, asker, protocol::make_error(ErrorCode::SlotInvalid));
     return false;
   }
-  if (!allowed) {
-    refuse_asker(replies, asker, protocol::make_error(ErrorCode::MembersFixed));
-  }
-  return allowed;
+  return true;
 }
 
 void note_author(const security::Principal& principal, std::string& who) {

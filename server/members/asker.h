@@ -15,9 +15,8 @@ struct ViewAsker {
   protocol::RequestSlot request;
 };
 
-// Whether the request may be looked at; else it is answered. `allowed`: whether the node's log can
-// do what it asks, which one on a device cannot where members would change.
-bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool allowed);
+// Whether the request may be looked at; else it is answered.
+bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker);
 
 // Answers with the status, which is not OK.
 void refuse_asker(protocol::ReplySink& replies, const ViewAsker& asker, const Status& status);

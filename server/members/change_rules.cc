@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -194,6 +195,38 @@ NodeId lacking_members(const membership::ViewCpu& state,
                        const std::function<bool(NodeId, protocol::Feature)>& has) {
   return state.has_steps() ? NodeId{}
                            : first_lacking(state.view(), protocol::Feature::Members, has);
+}
+
+bool keeps_nodes(const protocol::MemberActionOrder& order) {
+  return order.action == MemberAction::Drain || order.action == MemberAction::Undrain ||
+         order.action == MemberAction::MoveLeaders || renews(order);
+}
+
+bool renews(const protocol::MemberActionOrder& order) {
+  return order.action == MemberAction::Add && order.replaces.value != 0;
+}
+
+ViewCommand renewal_of(const protocol::MemberActionOrder& order,
+                       std::uint64_t epoch,
+                       const protocol::Invitation& invitation) {
+  ViewCommand command = command_of(order, epoch, invitation);
+  command.kind = ViewCommandKind::Renew;
+  command.step.node = std::exchange(command.step.replaces, NodeId{});
+  return command;
+}
+
+// One that lives would be cut off from whoever knows the view, while it holds what it leads for as
+// long as a lease; and nothing is gained by it.
+Status check_renewal(const protocol::MemberActionOrder& order, std::span<const NodeId> live) {
+  if (order.role != MemberRole::Voter || !order.auto_promote) {
+    return protocol::make_error(ErrorCode::MemberRoleWrong,
+                                "node " + std::to_string(order.replaces.value));
+  }
+  const bool lives = std::ranges::find(live, order.replaces) != live.end();
+  return lives ? protocol::make_error(
+                     ErrorCode::MemberStateWrong,
+                     "node " + std::to_string(order.replaces.value) + " lives: stop it first")
+               : Status{};
 }
 
 ViewCommand command_of(const protocol::MemberActionOrder& order,

@@ -53,6 +53,23 @@ Status check_witnesses(const membership::ClusterView& view,
 NodeId lacking_members(const membership::ViewCpu& state,
                        const std::function<bool(NodeId, protocol::Feature)>& has);
 
+// Whether the order leaves each shard with the nodes and votes that it has: then it may be given to
+// nodes whose log lives on a device, which has its nodes by number.
+bool keeps_nodes(const protocol::MemberActionOrder& order);
+
+// Whether the order gives a node's number to another data directory, where no number can be added:
+// what `member replace` means to nodes whose log lives on a device (docs/adr/0163).
+bool renews(const protocol::MemberActionOrder& order);
+
+// The command that it makes.
+membership::ViewCommand renewal_of(const protocol::MemberActionOrder& order,
+                                   std::uint64_t epoch,
+                                   const protocol::Invitation& invitation);
+
+// Refuses to give the number of a node away that lives, or to somebody who is to be more or less
+// than a voter.
+Status check_renewal(const protocol::MemberActionOrder& order, std::span<const NodeId> live);
+
 // The command that an action makes; for Add with the invitation.
 membership::ViewCommand command_of(const protocol::MemberActionOrder& order,
                                    std::uint64_t epoch,

@@ -80,7 +80,7 @@ void MemberChanges::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& request,
                                std::span<const std::byte> payload) {
   const Asker asker{connection, request};
-  if (!admit_asker(environment_.replies, asker, !environment_.fixed)) {
+  if (!admit_asker(environment_.replies, asker)) {
     return;
   }
   if (request.kind == RequestKind::MemberChange) {
@@ -121,6 +121,9 @@ void MemberChanges::change(const Asker& asker, std::span<const std::byte> payloa
   }
   if (!is_printable(order.value().who)) {
     return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
+  }
+  if (environment_.fixed && !keeps_nodes(order.value())) {
+    return refuse(asker, protocol::make_error(ErrorCode::MembersFixed));
   }
   note_author(environment_.replies.principal(asker.connection), order.value().who);
   if (order.value().action == MemberAction::MoveLeaders) {
@@ -167,7 +170,7 @@ void MemberChanges::hand_over(const Asker& asker, const MemberActionOrder& order
 void MemberChanges::take_order(Change change) {
   const auto& order = std::get<MemberActionOrder>(change.asked);
   const membership::ViewCpu& state = environment_.machine.views();
-  auto made = state.made_by(server::command_of(order, 0, {}).kind, order.number);
+  auto made = state.made_by(ordered(order, {}).kind, order.number);
   if (!made && order.action == MemberAction::Remove) {
     made = state.made_by(ViewCommandKind::Gone, order.number);
   }
@@ -201,6 +204,9 @@ void MemberChanges::take_order(Change change) {
 ViewCommand MemberChanges::ordered(const MemberActionOrder& order,
                                    const protocol::Invitation& invitation) const {
   const ClusterView& view = environment_.machine.views().view();
+  if (environment_.fixed && renews(order)) {
+    return renewal_of(order, view.epoch, invitation);
+  }
   ViewCommand command = server::command_of(order, view.epoch, invitation);
   const Member* const node = protocol::find_member(view, order.node);
   const bool leaves = node != nullptr && node->state == MemberState::Leaving;
@@ -222,6 +228,16 @@ Status MemberChanges::check_feature(const MemberActionOrder& order) const {
     return protocol::make_error(ErrorCode::MemberFeatureMissing,
                                 "node " + std::to_string(lacks.value));
   }
+  if (environment_.fixed && renews(order)) {
+    const auto others_have = [&](NodeId node, protocol::Feature feature) {
+      return node == order.replaces || has(node, feature);
+    };
+    const NodeId old = first_lacking(
+        environment_.machine.views().view(), protocol::Feature::Renewals, others_have);
+    return old.value == 0 ? Status{}
+                          : protocol::make_error(ErrorCode::MemberFeatureMissing,
+                                                 "node " + std::to_string(old.value));
+  }
   if (order.action != MemberAction::Add || order.role != MemberRole::Witness) {
     return {};
   }
@@ -240,6 +256,9 @@ Status MemberChanges::judge(const Change& change, const ClusterView& preview) co
     return check_left(view.epoch);
   }
   GCOORD_TRY_STATUS(check_witnesses(view, preview, order.force));
+  if (change.command.kind == ViewCommandKind::Renew) {
+    GCOORD_TRY_STATUS(check_renewal(order, live_nodes(environment_.log.view())));
+  }
   if (order.force) {
     return {};
   }
@@ -293,13 +312,15 @@ void MemberChanges::answer_order(const Change& change, const ClusterView& view, 
   answer.view = view;
   answer.node = order.node;
   if (order.action == MemberAction::Add) {
-    answer.node = view.nodes.back().id;
+    const bool renewed = environment_.fixed && renews(order);
+    const Member& added =
+        renewed ? *protocol::find_member(view, order.replaces) : view.nodes.back();
+    answer.node = added.id;
     const auto known = std::ranges::find(tokens_, order.number, &DrawnToken::number);
     if (made && known != tokens_.end()) {
       answer.token = known->token;
     }
-    answer.deadline_ms =
-        view.nodes.back().invitation ? view.nodes.back().invitation->deadline_ms : 0;
+    answer.deadline_ms = added.invitation ? added.invitation->deadline_ms : 0;
   }
   answer.before = change.before;
   answer.after = tolerance_of(view, live_nodes(environment_.log.view()));

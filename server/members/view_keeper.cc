@@ -313,6 +313,10 @@ std::optional<Member> ViewKeeper::said_of(const Member& known) const {
   if (known.state == membership::MemberState::Removed || (!own && heard == heard_.end())) {
     return std::nullopt;
   }
+  // The view has given the number to another directory since.
+  if (!own && generation_of(heard->second.incarnation) < generation_of(known.incarnation)) {
+    return std::nullopt;
+  }
   return described(known.id, own ? options_.self : heard->second.said.self);
 }
 

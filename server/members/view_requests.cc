@@ -69,7 +69,7 @@ void ViewRequests::on_request(protocol::ConnectionId connection,
                               std::span<const std::byte> payload) {
   const Asker asker{connection, request};
   const bool changes = request.kind == RequestKind::MemberUpdate;
-  if (!admit_asker(environment_.replies, asker, !changes || !environment_.fixed)) {
+  if (!admit_asker(environment_.replies, asker)) {
     return;
   }
   if (changes) {

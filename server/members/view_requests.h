@@ -38,7 +38,6 @@ class ViewRequests {
     std::function<std::uint64_t(NodeId)> epoch_of;  // As ViewKeeper::epoch_of.
     NodeId self;
     std::uint32_t tick_ms = 10;
-    bool fixed = false;  // As ViewKeeperOptions::fixed.
   };
 
   explicit ViewRequests(Environment environment) : environment_(std::move(environment)) {}

@@ -159,7 +159,9 @@ ReplicaOptions engine_options(const NodeStart& start) {
     }
   }
   // In place of a damaged directory stands one that has promised something before.
-  result.joins = start.kept.joined_by.has_value() && !start.carried;
+  // On a device whoever joins takes a number that was somebody's before, in every shard.
+  result.joins =
+      start.kept.joined_by.has_value() && !start.carried && options.turn == TurnOption::Host;
   result.witness = options.witness;
   result.carried = start.carried;
   result.listen_host = options.listen_peer.host;

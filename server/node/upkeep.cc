@@ -18,20 +18,35 @@ Upkeep::Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& lea
       balance_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
                 .transfer = [this](ShardId shard,
                                    NodeId to) { environment_.engine.transfer(shard, to); },
-                .takes = [this](NodeId peer) { return disk_->takes_leaders(peer); },
+                .takes = [this](NodeId peer) { return takes_leaders(peer); },
                 .never_leads = [this](NodeId peer) { return is_witness(peer); }}),
-      relief_(
-          {.view = [this](ShardId shard) { return environment_.engine.view(shard); },
-           .transfer = [this](ShardId shard,
-                              NodeId to) { environment_.engine.transfer(shard, to); },
-           .takes =
-               [this](NodeId peer) { return disk_->takes_leaders(peer) && !is_witness(peer); }}),
+      relief_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
+               .transfer = [this](ShardId shard,
+                                  NodeId to) { environment_.engine.transfer(shard, to); },
+               .takes = [this](NodeId peer) { return takes_leaders(peer) && !is_witness(peer); }}),
       leader_transfers_(leader_transfers) {}
 
 bool Upkeep::is_witness(NodeId peer) const {
   const protocol::Member* const member =
       protocol::find_member(environment_.log.members().view, peer);
   return member != nullptr && member->role == protocol::MemberRole::Witness;
+}
+
+// By its disk, and by the view: one that drains, leaves or joins would hand it on at once.
+bool Upkeep::takes_leaders(NodeId peer) const {
+  const protocol::Member* const member =
+      protocol::find_member(environment_.log.members().view, peer);
+  const bool stays = member == nullptr || member->state == protocol::MemberState::Active;
+  return stays && disk_->takes_leaders(peer);
+}
+
+// Whether the view wants this node to lead nothing, and its rows do not see to that themselves: on
+// a device they know of no view.
+bool Upkeep::drains() const {
+  const protocol::Member* const self =
+      protocol::find_member(environment_.log.members().view, environment_.options.node);
+  return self != nullptr && self->state != protocol::MemberState::Active &&
+         environment_.engine.abilities().on_device;
 }
 
 // Whether the node is to lead nothing because of its GPU.
@@ -56,7 +71,7 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   log_device_links();
   release_memory();
   disk_->look(now_ms);
-  const bool gives = look_at_gpu(now_ms) || disk_->is_low();
+  const bool gives = look_at_gpu(now_ms) || disk_->is_low() || drains();
   if (!stopping) {
     leader_transfers_.add(gives ? relief_.sweep(view) : balance_.sweep(view));
   }

@@ -58,6 +58,8 @@ class Upkeep {
 
  private:
   bool is_witness(NodeId peer) const;
+  bool takes_leaders(NodeId peer) const;
+  bool drains() const;
   bool look_at_gpu(std::uint64_t now_ms);
   void announce(const NodeView& view);
   void log_device_links();

@@ -132,9 +132,6 @@ Status check_join(const NodeOptions& options, bool dev) {
   if (!options.join.empty() && dev) {
     return refuse("dev runs one node alone; leave out --join");
   }
-  if (!options.join.empty() && options.turn == TurnOption::Resident) {
-    return refuse("--join is for nodes with --turn host: a resident turn has no changing members");
-  }
   return Status{};
 }
 

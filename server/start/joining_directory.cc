@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "common/bytes.h"
 #include "common/crc32c.h"
+#include "common/incarnation.h"
 #include "ledger/base/error_details.h"
 #include "ledger/directory/identity_file.h"
 #include "ledger/directory/members_file.h"
@@ -105,6 +106,11 @@ Status JoiningDirectory::finish(const protocol::JoinAnswer& answer,
                                       answer.view.settings.durability == 0};
   GCOORD_TRY(const auto file, ledger::IdentityFile::open(*disk_, identity, directory_id_));
   GCOORD_ASSERT(file->directory_id() == directory_id_);
+  const protocol::Member* const self = protocol::find_member(answer.view, answer.node);
+  const std::uint32_t generation = self == nullptr ? 0 : generation_of(self->incarnation);
+  if (generation > generation_of(file->incarnation())) {
+    GCOORD_TRY_STATUS(file->take_over(incarnation_of(generation - 1, 0), directory_id_));
+  }
   GCOORD_TRY_STATUS(keep_join_secret(answer, token, path_));
   GCOORD_TRY_STATUS(write_kept_members(*disk_,
                                        {.members = {.view = answer.view, .earlier_voters = {}},

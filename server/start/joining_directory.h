@@ -33,7 +33,9 @@ class JoiningDirectory {
   std::uint64_t directory_id() const { return directory_id_; }
 
   // Makes it the directory of the node that the cluster has admitted with the token. Durable on
-  // return; after a failure or a crash it can be asked for again. The secret of the cluster that
+  // return; after a failure or a crash it can be asked for again. Where the number was another
+  // directory's before (membership::ViewCommandKind::Renew), it is the successor of that, and
+  // rejoins. The secret of the cluster that
   // came with the answer lies in it then. Failures: those of ledger::IdentityFile::open,
   // keep_join_secret and write_kept_members.
   Status finish(const protocol::JoinAnswer& answer, const protocol::JoinToken& token);

@@ -184,8 +184,8 @@ enum class MemberAction : std::uint8_t {
 };
 
 // Argument of Client::change_member: one step of one node, made of the view with epoch `view` or
-// not at all (GC6602). Nodes of a cluster with --turn resident stay the ones it began with
-// (GC6640).
+// not at all (GC6602). A cluster with --turn resident keeps the number of nodes that it began
+// with, and one vote for each (GC6640).
 struct MemberChange {
   MemberAction action = MemberAction::Drain;
   std::uint32_t node_id = 0;

@@ -132,7 +132,8 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
   GCOORD_TRY_STATUS(
       explain_device(durable ? engine->open_storage(metrics) : engine->open_memory_rows()));
   if (engine->has_promised_) {
-    GCOORD_TRY_STATUS(explain_device(engine->stand_in_for_peers()));
+    GCOORD_TRY_STATUS(
+        explain_device(stand_in_for(*engine->device_.node, engine->options_.engine.peers)));
   }
   log_info(LogComponent::Gpu,
            "a shard at rest takes {} bytes of the turn's memory; log pages are taken on demand",
@@ -163,16 +164,6 @@ Status ResidentReplicas::open_memory_rows() {
   rows_->begin_forgotten();
   return device_.node->restore(
       [](const ResidentView& view) { start_rows(view, RowMemory::Forgotten); });
-}
-
-// Channels stand in for peers until they are found.
-Status ResidentReplicas::stand_in_for_peers() {
-  for (const netcore::PeerAddress& peer : options_.engine.peers) {
-    if (!device_.node->has_channel(peer.id)) {
-      GCOORD_TRY_STATUS(device_.node->stand_in(peer.id));
-    }
-  }
-  return {};
 }
 
 // Rows, log pages and lock tables as storage has them.
@@ -214,10 +205,7 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
                                          resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<PeerAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
-  claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
-  std::vector<NodeId> others;
-  std::ranges::transform(options.peers, std::back_inserter(others), &netcore::PeerAddress::id);
-  claim_->set_voters(std::move(others));
+  members_ = std::make_unique<ResidentMembers>(*identity_, options);
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;
@@ -233,7 +221,12 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   network.transport = std::move(options.transport);
   network.proof = std::move(options.proof);
   network.tls = options.peer_tls;
-  network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
+  network.admit = [this](const netcore::PeerIdentity& peer) {
+    netcore::Admission judged = members_->judge(peer, now_ms());
+    netcore::PeerIdentity known = peer;
+    known.is_proven = peer.is_proven || members_->vouches_for(peer);
+    return judged.admitted() ? admission_->admit(known) : judged;
+  };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
   heartbeats_ = std::make_unique<Heartbeats>(incarnation(), options.peers, kHeartbeatMs);

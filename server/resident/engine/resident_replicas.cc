@@ -109,8 +109,8 @@ std::size_t ResidentReplicas::turn() {
   if (!failure_.ok()) {
     return 0;
   }
+  note_gap();
   const std::uint64_t now_us = options_.engine.clock_us();
-  tell_gap(now_us);
   due_.turned_us = now_us;
   if (const Status followed = events_->failure(); !followed.ok()) {
     fail(followed);  // Before anybody else is answered by these tables.
@@ -127,7 +127,7 @@ std::size_t ResidentReplicas::turn() {
   }
   std::size_t done = refused_.answer(service_);
   links_->bells().take();
-  const bool doubted = claim_->doubted();
+  const bool doubted = members_->claim().doubted();
   if (doubted != device_.node->votes_held() && (doubted || now_us >= due_.trust_us)) {
     due_.trust_us = now_us + kDoubtUs;
     fail(while_quiesced([&] { return device_.node->hold_votes(doubted); }));
@@ -155,7 +155,7 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
   }
   GCOORD_TRY(const std::size_t joined, links_->join());
   links_->say_ready_when_due(now_ms);
-  const bool established = admission_->established() && !claim_->doubted();
+  const bool established = admission_->established() && !members_->claim().doubted();
   if (established && due_.established_ms == 0) {
     due_.established_ms = now_ms;
   }
@@ -165,7 +165,7 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
                   .waited_ms = established ? now_ms - due_.established_ms : 0})) {
     return joined;
   }
-  GCOORD_TRY_STATUS(stand_in_for_peers());
+  GCOORD_TRY_STATUS(stand_in_for(*device_.node, options_.engine.peers));
   // From here on the rows promise: the directory says so first.
   GCOORD_TRY_STATUS(identity_->mark_in_use());
   network_->tell_durable(durable_word());
@@ -196,18 +196,13 @@ Status ResidentReplicas::while_quiesced(const std::function<Status()>& work) {
 // As HostReplicas's: a loop that stood still for a quarter of the election timeout has not heard
 // what clients said meanwhile.
 void ResidentReplicas::note_gap() {
-  if (failure_.ok()) {
-    tell_gap(options_.engine.clock_us());
-  }
-}
-
-void ResidentReplicas::tell_gap(std::uint64_t now_us) {
   const ReplicaOptions& options = options_.engine;
+  const std::uint64_t now_us = options.clock_us();
   const std::uint64_t tick_us = std::uint64_t{options.tick_ms} * 1000;
   const std::uint64_t since_us = std::max(due_.turned_us, due_.gap_told_us);
   const std::uint64_t gap_ticks =
       since_us == 0 ? 0 : (now_us - std::min(now_us, since_us)) / tick_us;
-  if (gap_ticks > options.timing.election_ticks / 4) {
+  if (failure_.ok() && gap_ticks > options.timing.election_ticks / 4) {
     due_.gap_told_us = now_us;
     service_.on_loop_gap(gap_ticks);
   }
@@ -244,7 +239,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
   }
   GCOORD_TRY(const std::size_t told, events_->drain());
-  GCOORD_TRY_STATUS(claim_->rejoin_when_due(rows_->leaders().forgotten_count()));
+  GCOORD_TRY_STATUS(members_->claim().rejoin_when_due(rows_->leaders().forgotten_count()));
   if (!device_.turn->needs_calls()) {
     GCOORD_TRY_STATUS(
         events_->probe().refresh(now_ms()));  // Who spoke while this host slept, lives.
@@ -357,7 +352,7 @@ void ResidentReplicas::on_frame(NodeId from,
 
 void ResidentReplicas::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
-  claim_->on_admitted(from);
+  members_->claim().on_admitted(from);
   if (!is_durable()) {
     // A word that changes once; in durable mode it is kept with every checkpoint.
     if (const Status kept = admission_->remember(); !kept.ok()) {
@@ -379,8 +374,39 @@ void ResidentReplicas::on_refused(NodeId peer, const netcore::Refusal& refusal) 
   if (!failure_.ok()) {
     return;
   }
-  if (const Status status = claim_->on_refused(peer, refusal, now_ms()); !status.ok()) {
+  if (const Status status = members_->claim().on_refused(peer, refusal, now_ms()); !status.ok()) {
     fail(status);
+  }
+}
+
+// --- Members
+
+void ResidentReplicas::set_members(const ClusterMembers& members) {
+  const Status followed =
+      members_->follow(members,
+                       {.network = *network_,
+                        .now_ms = now_ms(),
+                        .life_of = [this](NodeId peer) { return links_->life_of(peer); },
+                        .cut = [this](NodeId peer) { return links_->cut(peer); }});
+  if (!followed.ok()) {
+    fail(followed);
+  }
+}
+
+MembersProgress ResidentReplicas::members_progress() const {
+  const auto is_live = [this](NodeId node) {
+    return node == options_.engine.node || links_->heard(node).live;
+  };
+  return members_->progress({.shard_count = options_.engine.shard_count,
+                             .led = rows_->leaders().leader_count(),
+                             .now_ms = now_ms(),
+                             .view = [this](ShardId shard) { return rows_->view(shard); },
+                             .is_live = is_live});
+}
+
+void ResidentReplicas::transfer(ShardId shard, NodeId to) {
+  if (members_->keeps_leaderships(to)) {
+    requests_->transfer(shard, to);
   }
 }
 
@@ -391,7 +417,7 @@ NodeView ResidentReplicas::view() const {
       make_node_view(options_.engine, *identity_, Tick{now_ms() / options_.engine.tick_ms});
   node.leader_count = rows_->leaders().leader_count();
   node.checkpoint_count = is_durable() ? storage_->checkpoint_count() : 0;
-  node.readmits = !is_durable() || claim_->any_replaced(identity_->peers());
+  node.readmits = !is_durable() || members_->claim().any_replaced(identity_->peers());
   add_counts(node, rows_->leaders());
   node.voting_count = links_->runs() ? node.voting_count : 0;
   node.turn = NodeTurn::Resident;

@@ -39,11 +39,11 @@
 #include "netcore/peers/network.h"
 #include "server/interfaces/state_machine.h"
 #include "server/peers/admission.h"
-#include "server/peers/directory_claim.h"
 #include "server/peers/heartbeats.h"
 #include "server/replicas/failure_latch.h"
 #include "server/replicas/options.h"
 #include "server/resident/engine/event_drain.h"
+#include "server/resident/engine/members.h"
 #include "server/resident/engine/pool_keeper.h"
 #include "server/resident/engine/refused_requests.h"
 #include "server/resident/engine/requests.h"
@@ -141,7 +141,9 @@ class ResidentReplicas final : public CheckpointedLog, private netcore::Sink {
 
   std::uint16_t listen_port() const override { return network_->listen_port(); }
 
-  void transfer(ShardId shard, NodeId to) override { requests_->transfer(shard, to); }
+  void transfer(ShardId shard, NodeId to) override;
+  void set_members(const ClusterMembers& members) override;
+  MembersProgress members_progress() const override;
 
   std::string shard_channel(NodeId peer) const override { return links_->channel_text(peer); }
 
@@ -168,7 +170,6 @@ class ResidentReplicas final : public CheckpointedLog, private netcore::Sink {
   Status open_directory();
   Status open_storage(MetricsRegistry& metrics);
   Status open_memory_rows();
-  Status stand_in_for_peers();
   Status open_node();
   Status open_network(MetricsRegistry& metrics);
   Status open_links(MetricsRegistry& metrics);
@@ -181,7 +182,6 @@ class ResidentReplicas final : public CheckpointedLog, private netcore::Sink {
     return is_durable() ? storage_->durable_lsn() : identity_->in_use() ? 1 : 0;
   }
 
-  void tell_gap(std::uint64_t now_us);
   Result<std::size_t> meet(std::uint64_t now_ms);
   Status while_quiesced(const std::function<Status()>& work);
   Result<std::size_t> run(std::uint64_t now_us);
@@ -215,7 +215,7 @@ class ResidentReplicas final : public CheckpointedLog, private netcore::Sink {
   std::unique_ptr<ResidentStorage> storage_;  // In durable mode.
   std::unique_ptr<EventDrain> events_;
   std::unique_ptr<PeerAdmission> admission_;
-  std::unique_ptr<DirectoryClaim> claim_;
+  std::unique_ptr<ResidentMembers> members_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::unique_ptr<Heartbeats> heartbeats_;  // Of milliseconds.
   std::unique_ptr<LinkKeeper> links_;

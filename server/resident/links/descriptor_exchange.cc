@@ -71,6 +71,14 @@ void ResidentJoin::seek(NodeId peer, const SocketFolder& folder) {
   wake_.notify_one();
 }
 
+void ResidentJoin::forget(NodeId peer) {
+  const std::lock_guard lock(mutex_);
+  for (Sought& sought : sought_) {
+    sought.wanted = sought.wanted && sought.peer != peer;
+  }
+  std::erase_if(found_, [peer](const Found& found) { return found.peer == peer; });
+}
+
 std::optional<ResidentJoin::Found> ResidentJoin::take() {
   const std::lock_guard lock(mutex_);
   if (found_.empty()) {

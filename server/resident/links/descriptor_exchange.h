@@ -48,6 +48,9 @@ class ResidentJoin {
   // looked for there from now on.
   void seek(NodeId peer, const SocketFolder& folder);
 
+  // The peer is not sought any more, and what was found of it is none.
+  void forget(NodeId peer);
+
   struct Found {
     NodeId peer;
     netcore::OwnedFd socket;

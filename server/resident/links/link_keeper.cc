@@ -107,6 +107,23 @@ void LinkKeeper::on_peer_down(NodeId from) {
   }
 }
 
+Status LinkKeeper::cut(NodeId id) {
+  Peer* const peer = find_peer(id);
+  if (peer == nullptr) {
+    return {};
+  }
+  on_peer_down(id);
+  peer->heard_last = Tick{};
+  peer->folder.reset();
+  join_.forget(id);
+  return env_.while_quiesced([this, id] { return env_.node.stand_in(id); });
+}
+
+Incarnation LinkKeeper::life_of(NodeId id) const {
+  const Peer* const peer = find_peer(id);
+  return peer == nullptr ? Incarnation{} : peer->life;
+}
+
 LinkKeeper::Heard LinkKeeper::heard(NodeId id) const {
   const Peer* const peer = find_peer(id);
   if (peer == nullptr) {

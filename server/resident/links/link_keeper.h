@@ -130,6 +130,14 @@ class LinkKeeper {
   void on_peer_up(NodeId from, Incarnation incarnation);
   void on_peer_down(NodeId from);
 
+  // The life of the peer that this node knows is over, though it may run still: another directory
+  // has its number. Its channel is replaced by one that stands in, and nobody joins one before the
+  // next life of the peer was heard. A failure is the node's end.
+  Status cut(NodeId id);
+
+  // The life of the peer that was met last; 0: none.
+  Incarnation life_of(NodeId id) const;
+
   // When a peer was heard last, and whether that was a moment ago.
   struct Heard {
     bool live = false;

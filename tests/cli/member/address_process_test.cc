@@ -5,6 +5,7 @@
 #include "common/comma_list.h"
 #include "common/host/child_process.h"
 #include "gcoord/client.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -25,6 +26,8 @@ using testing::HasSubstr;
 class AddressProcessTest : public testing::Test {
  protected:
   static constexpr std::uint32_t kNodes = 3;
+
+  explicit AddressProcessTest(std::string turn = "host") : turn_(std::move(turn)) {}
 
   struct Node {
     std::string client;
@@ -75,6 +78,8 @@ class AddressProcessTest : public testing::Test {
         arguments.insert(arguments.end(), {"--peer", std::to_string(other) + "=" + peers_[other]});
       }
     }
+    const std::vector<std::string> turn = turn_flags(turn_);
+    arguments.insert(arguments.end(), turn.begin(), turn.end());
     arguments.insert(arguments.end(), more.begin(), more.end());
     ChildOptions options = program("gcoordd", std::move(arguments));
     options.error_file = log_of(id);
@@ -123,13 +128,16 @@ class AddressProcessTest : public testing::Test {
     }
   }
 
+  const std::string turn_;
   const ScratchFolder directory_;
   std::array<Node, kNodes> nodes_;
   std::array<std::string, kNodes + 1> peers_;  // As --peer names them.
   std::array<std::string, 2> elsewhere_;
 };
 
-TEST_F(AddressProcessTest, ClientsFindANodeThatStartsAtAnotherClientPort) {
+class AddressTurnTest : public AtBothTurns<AddressProcessTest> {};
+
+TEST_P(AddressTurnTest, ClientsFindANodeThatStartsAtAnotherClientPort) {
   ASSERT_NO_FATAL_FAILURE(start_all(kNodes));
   const std::vector<std::string> others = {node(1).client, node(2).client};
   client::ClientOptions options;
@@ -158,6 +166,21 @@ TEST_F(AddressProcessTest, ClientsFindANodeThatStartsAtAnotherClientPort) {
   ASSERT_NO_FATAL_FAILURE(restart(2, kNodes, {"--advertise-client", elsewhere_[1]}));
   ASSERT_NO_FATAL_FAILURE(await_address(ctl, 2, {"client_address", elsewhere_[1]}));
 }
+
+// The others call it where the view has it now, though their flags name the old place.
+TEST_P(AddressTurnTest, NodesFindOneThatStartsAtAnotherPeerPort) {
+  ASSERT_NO_FATAL_FAILURE(start_all(kNodes));
+  node(3).peer = elsewhere_[0];
+  ASSERT_NO_FATAL_FAILURE(restart(3, kNodes));
+  const Ctl ctl{node(1).client + "," + node(2).client};
+  ASSERT_NO_FATAL_FAILURE(await_address(ctl, 3, {"peer_address", elsewhere_[0]}));
+  ASSERT_NO_FATAL_FAILURE(restart(1, kNodes));
+  ASSERT_NO_FATAL_FAILURE(await_address(Ctl{node(1).client}, 3, {"peer_address", elsewhere_[0]}));
+  const auto grant = ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "1h", "--try"});
+  EXPECT_FALSE(grant.value("token", "").empty()) << grant.dump();
+}
+
+INSTANTIATE_TEST_SUITE_P(BothTurns, AddressTurnTest, both_turns(), turn_name);
 
 TEST_F(AddressProcessTest, ANodeAloneIsFoundWhereItListensNow) {
   ASSERT_NO_FATAL_FAILURE(start_all(1));

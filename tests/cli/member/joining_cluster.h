@@ -3,6 +3,7 @@
 
 #include "chaos/process/free_ports.h"
 #include "common/host/child_process.h"
+#include "tests/acceptance/both_turns.h"
 #include "tests/cli/process_cluster.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +26,8 @@ inline constexpr int kRemovedExit = 7;
 
 class JoiningCluster : public ProcessCluster {
  protected:
-  JoiningCluster() : ProcessCluster(16) {}
+  explicit JoiningCluster(const std::string& turn = "host")
+      : ProcessCluster(16, turn_of_all(turn)), turn_(turn) {}
 
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(ProcessCluster::SetUp());
@@ -75,6 +77,8 @@ class JoiningCluster : public ProcessCluster {
                                     address(1),
                                     "--listen-metrics",
                                     address(2)});
+    const std::vector<std::string> turn = turn_flags(turn_);
+    options.arguments.insert(options.arguments.end(), turn.begin(), turn.end());
     options.arguments.insert(options.arguments.end(), more.begin(), more.end());
     options.error_file = log_of(number);
     auto child = ChildProcess::start(options);
@@ -148,6 +152,7 @@ class JoiningCluster : public ProcessCluster {
     }
   }
 
+  const std::string turn_;
   std::map<std::uint32_t, Place> places_;
 };
 

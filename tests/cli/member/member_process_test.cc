@@ -195,6 +195,37 @@ TEST_P(MemberTurnTest, TheViewOutlivesEveryNode) {
   EXPECT_EQ(view["members"].size(), kNodes);
 }
 
+// A change is for one view: of two by the same one the second changes nothing.
+TEST_P(MemberTurnTest, NamesAndLabelsChangeForOneView) {
+  ASSERT_EQ(watched({})["view"], "1");
+  EXPECT_EQ(update("2", {"--name", "db", "--view", "1", "--dry-run"})["view"], "2");
+  const nlohmann::json changed = update("2", {"--name", "db", "--label", "zone=a", "--view", "1"});
+  EXPECT_EQ(changed["view"], "2");
+  EXPECT_EQ(changed["labels"], (nlohmann::json{{"zone", "a"}}));
+  EXPECT_EQ(refused({"2", "--label", "zone=b", "--view", "1"}), 6602);
+  EXPECT_EQ(refused_verb({"drain", "2", "--view", "1"}), 6602);
+  const nlohmann::json view = watched({"--after", "1"});
+  EXPECT_EQ(view["view"], "2");
+  EXPECT_EQ(view["members"][1]["name"], "db");
+  restart(2);
+  EXPECT_EQ(list()["members"][1]["labels"], (nlohmann::json{{"zone", "a"}}));
+}
+
+// It hands over what it leads, gets nothing back, and takes its share again afterwards.
+TEST_P(MemberTurnTest, ANodeThatDrainsLeadsNothing) {
+  ASSERT_EQ(watched({})["view"], "1");
+  EXPECT_EQ(member({"drain", "node-2", "--dry-run"})["state"], "draining");
+  ASSERT_EQ(member({"drain", "node-2", "--wait"})["state"], "draining");
+  EXPECT_EQ(refused_verb({"drain", "2"}), 6616);
+  restart(2);
+  EXPECT_EQ(list()["members"][1]["state"], "draining");
+  const nlohmann::json grant =
+      ctl().json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "1h", "--try"});
+  EXPECT_FALSE(grant.value("token", "").empty()) << grant.dump();
+  EXPECT_EQ(member({"undrain", "2"})["state"], "active");
+  EXPECT_EQ(member({"move-leaders", "1"})["node"], 1);
+}
+
 // One that is stopped takes connections and answers nothing; the others are shown without it.
 TEST_P(MemberTurnTest, TheListShowsWhoAnswersAndWhoDoesNot) {
   ASSERT_EQ(watched({})["view"], "1");
@@ -212,12 +243,15 @@ class ResidentMemberTest : public MemberProcessTest {
   ResidentMemberTest() : MemberProcessTest("resident") {}
 };
 
-TEST_F(ResidentMemberTest, NodesStayTheOnesTheClusterBeganWith) {
+// What a device has by number stays: how many nodes vote, and with how many votes.
+TEST_F(ResidentMemberTest, TheNumberOfNodesStaysWhatTheClusterBeganWith) {
   ASSERT_EQ(watched({})["view"], "1");
-  EXPECT_EQ(refused({"2", "--label", "zone=a", "--view", "1"}), 6640);
   EXPECT_EQ(refused_verb({"add", "--name", "db4"}), 6640);
-  EXPECT_EQ(refused_verb({"drain", "2"}), 6640);
+  EXPECT_EQ(refused_verb({"add", "--learner"}), 6640);
+  EXPECT_EQ(refused_verb({"add", "--witness"}), 6640);
+  EXPECT_EQ(refused_verb({"promote", "2"}), 6640);
   EXPECT_EQ(refused_verb({"remove", "2"}), 6640);
+  EXPECT_EQ(refused({"2", "--weight", "3", "--view", "1"}), 6640);
   EXPECT_EQ(watched({})["view"], "1");
 }
 

@@ -1,6 +1,8 @@
 // Nodes that come and go, as commands of the view: what each step does, and what is refused.
 #include "common/crc32c.h"
+#include "common/incarnation.h"
 #include "membership/view/restored_view.h"
+#include "protocol/members/voters.h"
 #include "tests/membership/view/member_views.h"
 
 #include <gtest/gtest.h>
@@ -87,6 +89,50 @@ TEST(MemberSteps, OneThatJoinsTakesThePlaceThatPromoteNames) {
   ASSERT_EQ(views.take(Kind::Promote, {.node = NodeId{4}, .replaces = NodeId{1}}),
             ViewCode::Applied);
   EXPECT_EQ(views.node(1).state, MemberState::Leaving);
+}
+
+// As resident nodes replace one: the number stays among the nodes, and does not vote meanwhile.
+TEST(MemberSteps, ANumberIsGivenToAnotherDirectory) {
+  Views views{3};
+  const MemberStep renewal{
+      .node = NodeId{2}, .invitation = Views::added().invitation, .name = "new"};
+  ASSERT_EQ(views.take(Kind::Renew, renewal), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).state, MemberState::Joining);
+  EXPECT_EQ(views.node(2).name, "new");
+  EXPECT_EQ(views.node(2).incarnation, incarnation_of(1, 0));
+  EXPECT_TRUE(protocol::is_renewed(views.node(2)));
+  EXPECT_EQ(protocol::view_nodes(views.state.view()).size(), 3u);
+  EXPECT_EQ(protocol::view_voters(views.state.view()).size(), 2u);
+  EXPECT_EQ(protocol::decode_view(protocol::encode_view(views.state.view())), views.state.view());
+  // Another token for the same life, since nobody has come.
+  ASSERT_EQ(views.take(Kind::Renew, renewal), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).incarnation, incarnation_of(1, 0));
+  ASSERT_EQ(views.take(Kind::Admit, Views::admitted(2)), ViewCode::Applied);
+  EXPECT_FALSE(protocol::is_renewed(views.node(2)));
+  // Somebody has come and is lost again: the next life.
+  ASSERT_EQ(views.take(Kind::Renew, renewal), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).incarnation, incarnation_of(2, 0));
+  EXPECT_EQ(views.node(2).directory, 0u);
+  ASSERT_EQ(views.take(Kind::Admit, Views::admitted(2)), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Promote, 2), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).state, MemberState::Active);
+  EXPECT_EQ(protocol::view_voters(views.state.view()).size(), 3u);
+}
+
+TEST(MemberSteps, NumbersThatNobodyHadAreNotGivenAgain) {
+  Views views{3};
+  MemberStep renewal{.node = NodeId{4}, .invitation = Views::added().invitation};
+  EXPECT_EQ(views.take(Kind::Renew, renewal), ViewCode::NodeUnknown);
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Renew, renewal), ViewCode::StateWrong);
+  ASSERT_EQ(views.take(Kind::Leave, 3), ViewCode::Applied);
+  renewal.node = NodeId{3};
+  EXPECT_EQ(views.take(Kind::Renew, renewal), ViewCode::StateWrong);
+  ASSERT_EQ(views.take(Kind::Gone, 3), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Renew, renewal), ViewCode::NodeRemoved);
+  renewal.node = NodeId{2};
+  renewal.name = "node-1";
+  EXPECT_EQ(views.take(Kind::Renew, renewal), ViewCode::NameInvalid);
 }
 
 TEST(MemberSteps, WhoIsReplacedMayLeaveBefore) {

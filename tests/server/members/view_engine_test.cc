@@ -449,27 +449,5 @@ TEST_F(ViewEngineTest, WhoeverWaitsGetsTheNextViewOrTheNewestWhenItsTimeIsOver) 
   EXPECT_EQ(replies.error(), ErrorCode::SlotInvalid);
 }
 
-TEST(ViewRequests, ChangesAreRefusedWhereNodesStayWhoTheyAre) {
-  ToyService inner;
-  ViewMachine machine{inner};
-  EngineCluster cluster{1, 1};
-  cluster.start(1);
-  LastAnswer replies;
-  ViewRequests requests({.log = cluster.engine(1),
-                         .machine = machine,
-                         .replies = replies,
-                         .wall_ms = [] { return std::uint64_t{1}; },
-                         .epoch_of = [](NodeId) { return std::uint64_t{0}; },
-                         .self = NodeId{1},
-                         .fixed = true});
-  protocol::RequestSlot slot;
-  slot.kind = protocol::RequestKind::MemberUpdate;
-  requests.on_request(protocol::ConnectionId{1}, slot, {});
-  EXPECT_EQ(replies.error(), ErrorCode::MembersFixed);
-  slot.kind = protocol::RequestKind::ViewGet;
-  requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_view_query({}));
-  EXPECT_EQ(replies.error(), ErrorCode::ViewAbsent);
-}
-
 }  // namespace
 }  // namespace gcoord::server

@@ -42,7 +42,7 @@ struct EngineParts {
   MetricsRegistry& metrics;
   // Whether all nodes of the cluster are known to have it now.
   std::function<bool(protocol::Feature)> nodes_have;
-  LockService& service;  // Threads may go by its tables and time.
+  LockService& service;                                 // Threads may go by its tables and time.
   std::function<void(const TurnSighting&)> sight = {};  // As ResidentReplicasOptions.
 };
 

@@ -10,7 +10,6 @@
 #include "server/replicas/recoveries.h"
 #include "server/replicas/recovery.h"
 #include "server/replicas/shard_codec.h"
-#include "server/resident/engine/applied_entry.h"
 
 #include <algorithm>
 #include <cstring>

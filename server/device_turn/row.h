@@ -30,12 +30,14 @@ namespace gcoord::server {
 enum class RowPage : std::uint8_t { Has, MayLack };
 
 // The messages of one inbox, in the slots in which they came. An Append whose entries follow the
-// log and go beyond what its page has room for brings none of them: its leader could have sent
-// that, is heard, and sends them again. Were it lost, rows without a page would elect leader after
-// leader, each with one more undecided term, until no leader could append (docs/adr/0002). To a row
+// log and go beyond what its page has room for is made one that cannot be, which the step drops and
+// counts. One that does not follow is the step's to refuse: its sender must hear where the log
+// ends. Where the row found no page, an Append that follows brings no entries: its leader could
+// have sent that, is heard, and sends them again. Were it lost, such rows would elect leader after
+// leader, each with one more undecided term, until no leader could append (docs/adr/0002). And one
+// that does not follow is lost there: refused, it would be sent again at once, and so on. To a row
 // without a page also votes, which could make it lead, and a snapshot, whose configuration could,
-// are none, which the step drops and counts: votes are kept for later (return_votes), a snapshot is
-// sent again.
+// are none: votes are kept for later (return_votes), a snapshot is sent again.
 template <typename Service, RowPage kPage>
 struct StagedMessages {
   const RowTurn<Service>& r;
@@ -45,19 +47,27 @@ struct StagedMessages {
   GCOORD_HD consensus::Message operator[](std::uint32_t k) const {
     consensus::Message m =
         consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
-    const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
-    if (follows && m.index.value + m.count > room.value) {
-      m.count = 0;
-      m.flags = static_cast<std::uint8_t>(m.flags & ~consensus::kFlagConfiguration);
-    }
+    const bool appends = m.kind == consensus::MessageKind::Append;
+    const bool follows = appends && m.index <= log.last;
+    bool lost = follows && m.index.value + m.count > room.value;
     if constexpr (kPage == RowPage::MayLack) {
-      const bool page_needed =
-          m.kind == consensus::MessageKind::VoteReply || m.kind == consensus::MessageKind::Snapshot;
-      if (r.page == kNoLogPage && page_needed) {
-        m.kind = consensus::MessageKind::None;
+      if (r.page == kNoLogPage) {
+        const bool page_needed = m.kind == consensus::MessageKind::VoteReply ||
+                                 m.kind == consensus::MessageKind::Snapshot;
+        lost = page_needed || (appends && !follows && m.count != 0);
+        m.count = follows ? std::uint16_t{0} : m.count;
+        m.flags = follows ? without_configuration(m.flags) : m.flags;
       }
     }
+    if (lost) {
+      m.kind = consensus::MessageKind::None;
+    }
     return m;
+  }
+
+ private:
+  GCOORD_HD static std::uint8_t without_configuration(std::uint8_t flags) {
+    return static_cast<std::uint8_t>(flags & ~consensus::kFlagConfiguration);
   }
 };
 

@@ -32,8 +32,9 @@ static_assert([] {
   return same;
 }());
 
-// What entries use that a device passes by.
+// What entries use that nodes of before would read as something else.
 constexpr auto kRecords = static_cast<std::uint64_t>(protocol::Feature::SystemRecords);
+constexpr auto kStamps = static_cast<std::uint64_t>(protocol::Feature::DeviceLedger);
 
 Status not_served(const std::string& what) {
   return protocol::make_error(protocol::ErrorCode::OptionInvalid, "--turn resident " + what);
@@ -277,7 +278,11 @@ Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
           .registry = metrics,
           .now_ms = [this] { return now_ms(); },
           .disk_stands_still = [this] { return disk_stands_still(now_ms()); },
-          .features_used = [this] { return rows_->counts().recorded ? kRecords : 0; },
+          .features_used =
+              [this] {
+                const ResidentRowCounts& counts = rows_->counts();
+                return (counts.recorded != 0 ? kRecords : 0) | (counts.stamped != 0 ? kStamps : 0);
+              },
           .while_quiesced =
               [this](const std::function<Status()>& work) { return while_quiesced(work); },
           .fail = [this](const Status& status) { fail(status); }});

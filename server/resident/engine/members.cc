@@ -83,9 +83,6 @@ Status ResidentMembers::follow(const ClusterMembers& members, const Environment&
   epoch_ = members.view.epoch;
   targets_ = members_targets(members.view);
   looked_ = {};
-  std::vector<NodeId> others = voters_of(members.view);
-  std::erase(others, self_);
-  claim_.set_voters(std::move(others));
   for (const netcore::PeerAddress& peer : changes->moved) {
     environment.network.set_address(peer);
   }
@@ -120,11 +117,14 @@ Status ResidentMembers::follow_place(const protocol::Member& member,
   if (life.value == 0 || generation_of(life) >= generation) {
     return {};
   }
-  place.open_ms = environment.now_ms + election_ms_;
   environment.network.set_address({member.id, {}, 0});
   environment.network.set_address(address_of(member));
   log_warning(LogComponent::Peers, "{}: its channel ends", replaced_text(member.id));
-  return environment.cut(member.id);
+  GCOORD_TRY_STATUS(environment.cut(member.id));
+  // From now on, since the device may have heard the old one until its turn stood still for the
+  // cut.
+  place.open_ms = environment.now_ms() + election_ms_;
+  return {};
 }
 
 netcore::Admission ResidentMembers::judge(const netcore::PeerIdentity& peer,
@@ -156,7 +156,8 @@ netcore::Admission ResidentMembers::judge(const netcore::PeerIdentity& peer,
 bool ResidentMembers::vouches_for(const netcore::PeerIdentity& peer) const {
   const auto found = places_.find(peer.node);
   return found != places_.end() && found->second.directory != 0 &&
-         found->second.directory == peer.directory.value;
+         found->second.directory == peer.directory.value &&
+         generation_of(peer.incarnation) <= generation_of(found->second.least);
 }
 
 bool ResidentMembers::keeps_leaderships(NodeId node) const {

@@ -41,7 +41,7 @@ class ResidentMembers {
 
   struct Environment {
     netcore::PeerNetwork& network;
-    std::uint64_t now_ms = 0;
+    std::function<std::uint64_t()> now_ms;
     std::function<Incarnation(NodeId)> life_of;  // Of a peer, as it was met last; 0: not yet.
     std::function<Status(NodeId)> cut;           // Ends the device's channel to it.
   };
@@ -53,7 +53,7 @@ class ResidentMembers {
   // What the view says of a peer that greets; what directories remember comes beside it.
   netcore::Admission judge(const netcore::PeerIdentity& peer, std::uint64_t now_ms) const;
 
-  // The claim of this node's directory; until there is a view all peers vote.
+  // The claim of this node's directory: all other numbers vote, whoever has them.
   DirectoryClaim& claim() { return claim_; }
 
   const DirectoryClaim& claim() const { return claim_; }

@@ -385,7 +385,7 @@ void ResidentReplicas::set_members(const ClusterMembers& members) {
   const Status followed =
       members_->follow(members,
                        {.network = *network_,
-                        .now_ms = now_ms(),
+                        .now_ms = [this] { return now_ms(); },
                         .life_of = [this](NodeId peer) { return links_->life_of(peer); },
                         .cut = [this](NodeId peer) { return links_->cut(peer); }});
   if (!followed.ok()) {

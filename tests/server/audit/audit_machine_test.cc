@@ -6,7 +6,7 @@ namespace gcoord::server {
 namespace {
 
 std::vector<std::byte> record(std::uint64_t session) {
-  return note_record(bobs_note(session), protocol::RecordOrigin::Remote, 1000);
+  return note_record(bobs_note(session), protocol::RecordOrigin::Remote, 1'000'000);
 }
 
 class AuditMachineTest : public AuditFixture {};
@@ -15,7 +15,7 @@ TEST_F(AuditMachineTest, KnowsWhoIsBehindASessionUntilItsEnd) {
   apply(record(5), cookie_of(CookieOwner::Notes, 1));
   apply(record(6));
   ASSERT_NE(known(5), nullptr);
-  EXPECT_EQ(known(5)->since_ms, 1000u);
+  EXPECT_EQ(known(5)->since_ms, 1'000'000u);
   EXPECT_EQ(known(5)->origin.principal.name, "bob");
   // Whose proposals these were is nothing to the machines behind.
   EXPECT_TRUE(plain_.decided.empty());

@@ -120,6 +120,7 @@ Status LinkKeeper::cut(NodeId id) {
   peer->heard_last = Tick{};
   peer->folder.reset();
   join_.forget(id);
+  bells_.forget(id);
   return env_.while_quiesced([this, id] { return env_.node.stand_in(id); });
 }
 
@@ -469,6 +470,7 @@ Status LinkKeeper::join_by_proxy(Peer& peer, std::uint32_t epoch) {
     }
     peer.joined_ms = env_.now_ms();
     if (made.ok()) {
+      bells_.forget(peer.id);  // Of a mapping that was before.
       peer.patience.on_joined(env_.now_ms());
       peer.unproxied.clear();
     } else {

@@ -110,6 +110,7 @@ void GpuGuard::look(std::uint64_t now_ms) {
     reading = &gone;
   }
   if (reading == nullptr && !stale) {
+    hangs_ = false;  // The driver has answered.
     return note_blind("NVML does not show the node's GPU " + options_.uuid);
   }
   if (reading == nullptr && (!looked_ || !is_hung(now_ms))) {
@@ -146,7 +147,7 @@ void GpuGuard::look_at_silence() {
 }
 
 void GpuGuard::note_blind(std::string why) {
-  if (blind_.empty()) {
+  if (blind_ != why) {
     log_warning(LogComponent::Gpu, "{}: --gpu-policy has nothing to go by", why);
   }
   blind_ = std::move(why);

@@ -255,6 +255,16 @@ Status Recovery::make_slots(const Configuration& configuration) {
                    : Status{StatusCode::FailedPrecondition, "has more replicas than this turn"};
 }
 
+// The state is asked before entries reach the service: as it was stored.
+LogIndex Recovery::decided_of(const Row& row, ShardId shard) const {
+  const LogIndex known = min_id(row.commit, row.last);
+  if (!decide_all_) {
+    return known;
+  }
+  const LogIndex state = state_at_ ? state_at_(shard) : LogIndex{};
+  return state > known ? min_id(state, row.last) : row.last;
+}
+
 void Recovery::finish_row(std::uint32_t row_index) {
   const ShardId shard = consensus::ShardRef(env_.columns, row_index).shard();
   Row& row = rows_[row_index];
@@ -273,7 +283,7 @@ void Recovery::finish_row(std::uint32_t row_index) {
   if (!order_.empty() && entries_[order_.front()].term > row.term) {
     return fail(shard, "has entries of a term that it never reached", kReplayImpossible);
   }
-  const LogIndex decided = decide_all_ ? row.last : min_id(row.commit, row.last);
+  const LogIndex decided = decided_of(row, shard);
   const auto configuration = configuration_at(row_index, decided);
   if (!configuration) {
     return fail(shard, "has a configuration that cannot be", kReplayImpossible);

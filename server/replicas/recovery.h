@@ -26,6 +26,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -62,8 +63,14 @@ class Recovery final : public ledger::CheckpointVisitor,
   void doubt_promises() { forgetful_ = true; }
 
   // Whatever is kept counts as decided: of the last node of a cluster, when nobody else can say any
-  // more what was (server/survivor/survivor.h).
-  void decide_all() { decide_all_ = true; }
+  // more what was (server/survivor/survivor.h). `state_at` says of which index a shard's state is;
+  // empty: never of a later one than is known to be decided. Where it came from another host ahead
+  // of that, entries of this log behind it may be an older branch, which was never decided: they do
+  // not count.
+  void decide_all(std::function<LogIndex(ShardId)> state_at = {}) {
+    decide_all_ = true;
+    state_at_ = std::move(state_at);
+  }
 
   // What is kept of these shards is wrong, but for what was voted: they come back as forgetful
   // replicas of nothing.
@@ -143,6 +150,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   void forget(Row& row);
   Status erase(Row& row, ShardId shard);
   Status make_slots(const consensus::Configuration& configuration);
+  LogIndex decided_of(const Row& row, ShardId shard) const;
   void finish_row(std::uint32_t row_index);
   void recover_entry(std::uint32_t row_index, const Entry& entry, LogIndex decided);
   // What the entries up to `decided` say, of which order_ names those of the row, newest first.
@@ -162,6 +170,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   bool decided_only_ = false;
   bool forgetful_ = false;
   bool decide_all_ = false;
+  std::function<LogIndex(ShardId)> state_at_;  // Of decide_all(); may be empty.
 };
 
 }  // namespace gcoord::server

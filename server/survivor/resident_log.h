@@ -6,6 +6,7 @@
 // what comes of them is the same. One thread.
 #pragma once
 
+#include "common/ids.h"
 #include "common/status.h"
 #include "consensus/step/configuration.h"
 #include "ledger/checkpoint/checkpoint_store.h"
@@ -37,6 +38,9 @@ class ResidentLog {
 
   // For a recovery (server/replicas/recovery.h).
   StateMachine& machine() { return stored_; }
+
+  // Of which index the shard's state is: it may be ahead of the log, if it came from another host.
+  LogIndex applied(ShardId shard) const { return rows_.applied(shard); }
 
  private:
   ResidentLog(std::unique_ptr<ResidentNode> node, StateMachine& inner);

@@ -121,6 +121,8 @@ struct Survivor::Impl {
   Status read_log(const std::string& directory, Recovery& recovery) const;
   void count(const Recovery& recovery);
   void take_view(const protocol::ClusterView& kept);
+  LogIndex state_at(ShardId shard) const;
+  ledger::SnapshotShard reached(std::uint32_t row) const;
   ledger::SnapshotHeader header(std::uint64_t time_ms) const;
   Status save_shards(ledger::SnapshotEncoder& encoder);
 
@@ -188,7 +190,7 @@ Status Survivor::Impl::read(const std::string& directory, const protocol::Cluste
                      .service = resident ? resident->machine() : offline->machine(),
                      .grow = [this](std::uint32_t slots) { return rows.stepper->grow(slots); }},
                     identity->identity().node);
-  recovery.decide_all();
+  recovery.decide_all([this](ShardId shard) { return state_at(shard); });
   recovery.set_initial_configuration(founders);
   GCOORD_TRY_STATUS(store->load(recovery));
   GCOORD_TRY_STATUS(read_log(directory, recovery));
@@ -245,23 +247,37 @@ ledger::SnapshotHeader Survivor::Impl::header(std::uint64_t time_ms) const {
   return header;
 }
 
+// Of a host turn's node the log says it.
+LogIndex Survivor::Impl::state_at(ShardId shard) const {
+  return resident ? resident->applied(shard) : LogIndex{};
+}
+
+// How far state and tree of a row go. What stands at a state's index in this log need not be what
+// was decided there, if it stands there at all; then its term is at most the row's.
+ledger::SnapshotShard Survivor::Impl::reached(std::uint32_t row) const {
+  const consensus::ShardRef ref = rows.ref(row);
+  const ShardId shard = rows.shard_of(row);
+  const LogIndex applied = max_id(ref.log().applied, state_at(shard));
+  const Term term = ref.hot().term;
+  return {.shard = shard,
+          .applied = applied,
+          .applied_term =
+              applied == ref.log().last ? consensus::last_term(ref.log(), ref.runs()) : term,
+          .term = term};
+}
+
 Status Survivor::Impl::save_shards(ledger::SnapshotEncoder& encoder) {
   std::vector<std::byte> state;
   for (std::uint32_t row = 0; row < rows.map.row_count(); ++row) {
-    const consensus::ShardRef ref = rows.ref(row);
-    const LogIndex last = ref.log().last;
-    if (last == LogIndex{0}) {
+    const ledger::SnapshotShard reach = reached(row);
+    if (reach.applied == LogIndex{0}) {
       continue;  // Nothing was applied, so nothing is said.
     }
-    const ShardId shard = rows.shard_of(row);
+    const ShardId shard = reach.shard;
     GCOORD_TRY(const ledger::MerkleFrontier frontier, offline->frontier(shard));
     state.clear();
     offline->state(shard, state);
-    encoder.shard({.shard = shard,
-                   .applied = last,
-                   .applied_term = consensus::last_term(ref.log(), ref.runs()),
-                   .term = ref.hot().term},
-                  state);
+    encoder.shard(reach, state);
     encoder.frontier(saved_frontier(frontier));
     if (shard == ShardId{0} && !views.is_empty()) {
       state.clear();

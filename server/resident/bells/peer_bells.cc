@@ -37,13 +37,17 @@ bool silence(int socket) {
 PeerBells::PeerBells() : events_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
 void PeerBells::keep(NodeId peer, netcore::OwnedFd socket) {
-  std::erase_if(bells_, [peer](const Bell& bell) { return bell.peer == peer; });
+  forget(peer);
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = socket.get();
   if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, socket.get(), &event) == 0) {
     bells_.push_back({peer, std::move(socket)});
   }
+}
+
+void PeerBells::forget(NodeId peer) {
+  std::erase_if(bells_, [peer](const Bell& bell) { return bell.peer == peer; });
 }
 
 void PeerBells::ring(NodeId peer) {

@@ -33,6 +33,9 @@ class PeerBells {
   // The bell of a peer from now on, in place of the last one: a connected socket.
   void keep(NodeId peer, netcore::OwnedFd socket);
 
+  // The peer has none any more, so the loop must not count on being woken by it.
+  void forget(NodeId peer);
+
   // Wakes the peer's loop, if it has a bell that is not full of rings.
   void ring(NodeId peer);
 

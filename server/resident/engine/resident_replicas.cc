@@ -294,9 +294,12 @@ Result<std::size_t> ResidentReplicas::store(std::uint64_t now_ms) {
 }
 
 bool ResidentReplicas::arm() {
-  // Nothing wakes a loop when a device answers it; an emulation is woken by what it waits for.
-  const bool awaits = !device_.turn->needs_calls() &&
-                      (requests_->under_way() != 0 || options_.engine.clock_us() < due_.sleep_us);
+  // Nothing wakes a loop when a device answers it, nor when a thread that follows a lane has done
+  // its part; else an emulation is woken by what it waits for.
+  const bool under_way = requests_->under_way() != 0;
+  const bool awaits = device_.turn->needs_calls()
+                          ? under_way && events_->followers() != nullptr
+                          : under_way || options_.engine.clock_us() < due_.sleep_us;
   const bool eager = links_->runs() && (awaits || !refused_.empty());
   const bool stored = is_durable() && storage_->rearm();
   return failure_.ok() && !eager && !stored && network_->arm();

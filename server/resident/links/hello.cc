@@ -145,4 +145,9 @@ std::optional<LinkContradiction> find_contradiction(const NodeHello& own, const 
   return std::nullopt;
 }
 
+LinkContradiction unread_hello(NodeId peer) {
+  return contradiction(kLinkLayoutUnknown,
+                       "what " + name_of(peer) + " says of its lanes cannot be read");
+}
+
 }  // namespace gcoord::server

@@ -86,4 +86,7 @@ struct NodeHello {
 // Nothing: they can. The same code whichever end is `own`.
 std::optional<LinkContradiction> find_contradiction(const NodeHello& own, const NodeHello& peer);
 
+// Of a peer whose hello read_link_hello() does not read.
+LinkContradiction unread_hello(NodeId peer);
+
 }  // namespace gcoord::server

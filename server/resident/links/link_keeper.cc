@@ -36,6 +36,10 @@ ResidentJoinOptions join_options(const LinkKeeper::Options& options) {
   return join;
 }
 
+ResidentLink refused(const LinkContradiction& why) {
+  return {ResidentLinkKind::Refused, why.text, false, why.code};
+}
+
 }  // namespace
 
 LinkKeeper::Metrics::Metrics(MetricsRegistry& registry)
@@ -116,6 +120,7 @@ Status LinkKeeper::cut(NodeId id) {
   peer->heard_last = Tick{};
   peer->folder.reset();
   join_.forget(id);
+  bells_.forget(id);
   return env_.while_quiesced([this, id] { return env_.node.stand_in(id); });
 }
 
@@ -186,10 +191,13 @@ void LinkKeeper::on_folder_bytes(NodeId from, std::span<const std::byte> message
 
 void LinkKeeper::on_hello_bytes(NodeId from, std::span<const std::byte> message) {
   const auto said = read_link_hello(message);
+  Peer* const peer = find_peer(from);
   if (!said.has_value()) {
     metrics_.form.add();
-  } else if (Peer* const peer = find_peer(from)) {
-    peer->hello = said;
+  }
+  if (peer != nullptr) {
+    peer->hello_unread = !said.has_value();  // One that was read before counts on.
+    peer->hello = said.has_value() ? said : peer->hello;
   }
 }
 
@@ -232,6 +240,7 @@ void LinkKeeper::begin_life(NodeId id, Incarnation life) {
   peer->wants_folder = false;
   peer->hello.reset();
   peer->says_hello = false;
+  peer->hello_unread = false;
   peer->patience = {};
   peer->unmapped.clear();
   peer->unproxied.clear();
@@ -292,12 +301,15 @@ void LinkKeeper::learn(Peer& peer, const ResidentReady& said) {
 
 ResidentLink LinkKeeper::choose(const Peer& peer, const ResidentReady& said) const {
   if (peer.says_hello && !peer.hello.has_value()) {
+    if (peer.hello_unread) {
+      return refused(unread_hello(peer.id));
+    }
     return {ResidentLinkKind::Undecided, "the node has not said how its lanes are laid out yet"};
   }
   if (peer.says_hello) {
     const auto why = find_contradiction({options_.self, own_hello()}, {peer.id, *peer.hello});
     if (why.has_value()) {
-      return {ResidentLinkKind::Refused, why->text};
+      return refused(*why);
     }
   }
   return choose_resident_link({options_.self, options_.wish, mapping_of(peer)},
@@ -458,6 +470,7 @@ Status LinkKeeper::join_by_proxy(Peer& peer, std::uint32_t epoch) {
     }
     peer.joined_ms = env_.now_ms();
     if (made.ok()) {
+      bells_.forget(peer.id);  // Of a mapping that was before.
       peer.patience.on_joined(env_.now_ms());
       peer.unproxied.clear();
     } else {
@@ -505,10 +518,12 @@ Status LinkKeeper::connect(ResidentJoin::Found& found) {
   return {};
 }
 
-// One for each way that was ever chosen, of which there are few; 1 for the one in force.
+// One for each way that was ever chosen, of which there are few: of a refusal with numbers that the
+// peer chose only the kind. 1 for the one in force.
 void LinkKeeper::show_link(NodeId peer, const ResidentLink& link, bool in_use) {
+  const std::string why = link.code == 0 ? link.why : "GC" + std::to_string(link.code);
   const std::string way = "node " + std::to_string(peer.value) + ": " +
-                          std::string{resident_link_kind_name(link.kind)} + ", " + link.why;
+                          std::string{resident_link_kind_name(link.kind)} + ", " + why;
   env_.registry
       .gauge({"gcoord_server_resident_link",
               "By what way the turn reaches a peer, and why: 1 for the one in force.",

@@ -161,6 +161,7 @@ class LinkKeeper {
     bool wants_folder = false;           // It is of a release that takes that message.
     std::optional<LinkHello> hello;      // As it said in this life.
     bool says_hello = false;             // It is of a release that says one.
+    bool hello_unread = false;           // It said one in this life that is none.
     std::uint64_t looked_ms = 0;
     Mapping mapping = Mapping::Unknown;
     ResidentLink link;

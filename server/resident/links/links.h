@@ -73,6 +73,8 @@ struct ResidentLink {
   ResidentLinkKind kind = ResidentLinkKind::Undecided;
   std::string why;          // For the operator.
   bool by_options = false;  // Refused: what the two were started with contradicts each other.
+  // Refused: the number of docs/reference/errors.md, where `why` has what the peer said; 0: none.
+  std::uint32_t code = 0;
 };
 
 // The same kind whichever end is `own`.

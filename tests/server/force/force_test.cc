@@ -124,6 +124,20 @@ TEST(ForceNewClusterTest, EveryEntryCountsAndAllThatMustRiseRises) {
   EXPECT_EQ(used.hard.configuration.node[0], NodeId{3});
 }
 
+// Of a resident node whose host took a state from another one and died: state and tree say how far
+// the shard goes, and entries of its own log behind them may be an older branch.
+TEST(ForceNewClusterTest, AStateAheadOfItsLogCountsAndWhatStandsBehindItDoesNot) {
+  for (const std::uint32_t entries : {0u, 1u, 3u}) {
+    const SurvivorDirectory survivor({.resident = true, .empty_entries = entries});
+    const auto forced = force(survivor);
+    ASSERT_TRUE(forced.ok()) << forced.status().to_string();
+    const Kept used = kept_in(survivor.path(), kSurvivorUsed);
+    EXPECT_THAT(names_of(used.locks), ElementsAre("held"));
+    EXPECT_EQ(used.hard.term, kSurvivorTerm + kTermBump);
+    EXPECT_EQ(used.hard.floor, LogIndex{kSurvivorCheckpoint + 1});
+  }
+}
+
 TEST(ForceNewClusterTest, TheOthersAreTombstonesAndTheOldIdIsKept) {
   const SurvivorDirectory survivor;
   const auto forced = force(survivor);

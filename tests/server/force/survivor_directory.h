@@ -14,6 +14,7 @@
 #include "membership/view/cpu.h"
 #include "membership/view/part.h"
 #include "server/interfaces/log_record.h"
+#include "server/replicas/shard_codec.h"
 #include "server/restore/restore.h"
 #include "server/start/kept_members.h"
 #include "tests/ledger/snapshot/snapshot_samples.h"
@@ -83,13 +84,17 @@ class SurvivorDirectory : private SurvivorScratch, public NodeFolder {
     std::function<void(protocol::ClusterView&)> change_view = {};
     bool in_use = true;
     bool established = true;
+    // --turn resident: the state of the used shard came from another host, one entry ahead of what
+    // the log is known to have decided, and this many empty entries stand behind that.
+    bool resident = false;
+    std::uint32_t empty_entries = 0;
   };
 
   SurvivorDirectory() : SurvivorDirectory(Plan{}) {}
 
   explicit SurvivorDirectory(const Plan& plan) : NodeFolder(scratch.path()) {
     save();
-    restore();
+    restore(plan);
     if (plan.change_view) {
       plan.change_view(view_);
       write_view();
@@ -165,13 +170,14 @@ class SurvivorDirectory : private SurvivorScratch, public NodeFolder {
     EXPECT_TRUE(writer->commit().ok());
   }
 
-  void restore() {
+  void restore(const Plan& plan) {
     RestoreOptions options;
     options.file = beside(".saved");
     options.data_directory = path();
     options.node = NodeId{3};
     options.nodes = {NodeId{1}, NodeId{2}, NodeId{3}};
     options.random_id = 77;
+    options.turn = plan.resident ? RestoreTurn::Resident : RestoreTurn::Host;
     const auto restored = restore_snapshot(options);
     ASSERT_TRUE(restored.ok()) << restored.status().to_string();
     std::filesystem::remove(options.file);
@@ -195,7 +201,30 @@ class SurvivorDirectory : private SurvivorScratch, public NodeFolder {
     KeptMembers kept;
     kept.members.view = view_;
     EXPECT_TRUE(write_kept_members(*opened, kept).ok());
-    write_log(identity.value()->directory_id());
+    if (plan.resident) {
+      set_log_back();
+    }
+    write_log(identity.value()->directory_id(), plan);
+  }
+
+  // The used shard's log without the restore's entry, which its state has.
+  void set_log_back() const {
+    class NoEntries final : public HardEntryVisitor {
+      void on_entry(LogIndex, Term, const EntryView&) override {}
+    } no_entries;
+
+    auto store = ledger::CheckpointStore::open(path() + "/checkpoint").value();
+    const auto stored = store->get(ledger::CheckpointColumn::Hard, kSurvivorUsed).value();
+    auto hard = decode_hard_value(stored, no_entries);
+    ASSERT_TRUE(hard.has_value());
+    ASSERT_EQ(hard->floor, LogIndex{kSurvivorCheckpoint});
+    hard->floor = hard->floor - 1;
+    hard->floor_term = Term{2};
+    std::vector<std::byte> bytes;
+    encode_hard_value(bytes, *hard);
+    ledger::CheckpointBatch batch;
+    batch.put(ledger::CheckpointColumn::Hard, kSurvivorUsed, bytes);
+    ASSERT_TRUE(store->write(batch).ok());
   }
 
   void write_view() const {
@@ -210,7 +239,7 @@ class SurvivorDirectory : private SurvivorScratch, public NodeFolder {
   }
 
   // A lock that was granted, and one of which nobody knows.
-  void write_log(std::uint64_t directory_id) const {
+  void write_log(std::uint64_t directory_id, const Plan& plan) const {
     class Nothing final : public ledger::WalVisitor {
       void on_hard_state(ShardId, Term, NodeId) override {}
 
@@ -235,10 +264,17 @@ class SurvivorDirectory : private SurvivorScratch, public NodeFolder {
     constexpr auto kCommand = static_cast<std::uint8_t>(consensus::EntryKind::Command);
     ledger::WalBatch batch;
     batch.hard_state(kSurvivorUsed, kSurvivorTerm, NodeId{3});
-    batch.begin_entries(kSurvivorUsed, first, 2);
-    batch.entry(kSurvivorTerm, kCommand, record("decided", 2));
-    batch.entry(kSurvivorTerm, kCommand, record("open", 3));
-    batch.commit(kSurvivorUsed, first);
+    if (!plan.resident) {
+      batch.begin_entries(kSurvivorUsed, first, 2);
+      batch.entry(kSurvivorTerm, kCommand, record("decided", 2));
+      batch.entry(kSurvivorTerm, kCommand, record("open", 3));
+      batch.commit(kSurvivorUsed, first);
+    } else if (plan.empty_entries != 0) {
+      batch.begin_entries(kSurvivorUsed, first - 1, plan.empty_entries);
+      for (std::uint32_t k = 0; k < plan.empty_entries; ++k) {
+        batch.entry(Term{2}, static_cast<std::uint8_t>(consensus::EntryKind::Noop), {});
+      }
+    }
     ASSERT_TRUE(log.value()->append(batch).ok());
     ASSERT_TRUE(log.value()->sync().ok());
     ASSERT_TRUE(log.value()->seal().ok());

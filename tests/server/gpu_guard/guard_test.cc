@@ -227,6 +227,26 @@ TEST_F(GpuGuardTest, AFirstCallThatHangsIsSaidAndTheNodeGoesOn) {
   EXPECT_EQ(guard_->trouble(), "");
 }
 
+TEST_F(GpuGuardTest, ADriverThatAnswersWithoutTheGpuDoesNotHangAnyMore) {
+  std::unique_lock hangs(driver_->mutex);
+  open({});
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (guard_->trouble().empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    *now_us_ += 1'000'000;
+    look(now_us_->load() / 1000);
+    std::this_thread::yield();
+  }
+  hangs.unlock();
+  GpuReading other = reading();
+  other.uuid = "GPU-other";
+  show({other});
+  look(now_us_->load() / 1000);
+  EXPECT_EQ(guard_->report()["blind"].dump().find("first call"), std::string::npos);
+  EXPECT_NE(guard_->report()["blind"].dump().find("does not show"), std::string::npos);
+  EXPECT_EQ(guard_->trouble(), "");
+}
+
 TEST_F(GpuGuardTest, ANodeOnNoGpuAsksForNoReadings) {
   open_as({}, "");
   show({reading({{79, 1}})});

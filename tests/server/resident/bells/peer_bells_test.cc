@@ -89,6 +89,13 @@ TEST_F(PeerBellsTest, ANewChannelHasANewBell) {
   EXPECT_TRUE(rings(one_));
 }
 
+TEST_F(PeerBellsTest, AForgottenPeerHasNoBellAtEitherEnd) {
+  one_.forget(kTwo);
+  EXPECT_EQ(one_.size(), 0u);
+  two_.take();
+  EXPECT_EQ(two_.size(), 0u);
+}
+
 TEST_F(PeerBellsTest, WhoHasNoBellIsNotRung) {
   one_.ring(kOne);
   EXPECT_FALSE(rings(one_));

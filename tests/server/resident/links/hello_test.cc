@@ -78,6 +78,12 @@ TEST(LinkHello, ReleasesWithOneVersionInCommonSpeak) {
   EXPECT_EQ(refusal(hello(), later), kLinkLayoutUnknown);
 }
 
+TEST(LinkHello, OneThatCannotBeReadIsRefusedWithoutItsWords) {
+  const LinkContradiction why = unread_hello(kTwo);
+  EXPECT_EQ(why.code, kLinkLayoutUnknown);
+  EXPECT_EQ(why.text, "what node 2 says of its lanes cannot be read (GC6730)");
+}
+
 TEST(LinkHello, NodesThatAreCutOtherwiseDoNotSpeak) {
   for (std::uint32_t LinkHello::*const word : {&LinkHello::stripes,
                                                &LinkHello::ring_slots,

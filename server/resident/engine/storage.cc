@@ -175,6 +175,8 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   const bool behind = rows_.applied(shard) != log.applied;
   if (log.applied.value != 0 && (behind || !fill_locks(view, shard))) {
     view.service.absent[row_index] = 1;
+    // Nobody here knows whether it has guests, and requests for them are not to be refused.
+    view.service.stripes[stripe_of(view.shape, shard)].has_guests = 1;
     rows_.set_absent(shard);
   }
   return {};

@@ -104,6 +104,14 @@ inline void forget_one(ClusterView& view) {
   }
 }
 
+// Whether a node may have the name. Applied: it may.
+inline ViewCode check_name(const ClusterView& view, NodeId id, const std::string& name) {
+  if (!protocol::is_member_name(name, id)) {
+    return ViewCode::NameInvalid;
+  }
+  return has_name(view, id, name) ? ViewCode::NameTaken : ViewCode::Applied;
+}
+
 inline ViewCode add(ClusterView& view, const MemberStep& step) {
   Member node;
   if (view.nodes.back().id.value >= protocol::kMemberIdMax) {
@@ -118,16 +126,11 @@ inline ViewCode add(ClusterView& view, const MemberStep& step) {
   node.invitation = step.invitation;
   node.auto_promote = step.auto_promote;
   node.replaces = step.replaces;
-  if (!protocol::is_member_name(node.name, node.id)) {
-    return ViewCode::NameInvalid;
+  ViewCode code = check_name(view, node.id, node.name);
+  if (code == ViewCode::Applied && !protocol::are_member_labels(node.labels)) {
+    code = ViewCode::LabelInvalid;
   }
-  if (has_name(view, node.id, node.name)) {
-    return ViewCode::NameTaken;
-  }
-  if (!protocol::are_member_labels(node.labels)) {
-    return ViewCode::LabelInvalid;
-  }
-  ViewCode code = check_weight(node.role, node.weight);
+  code = code == ViewCode::Applied ? check_weight(node.role, node.weight) : code;
   code = code == ViewCode::Applied ? check_replaced(view, node.replaces, node.id) : code;
   if (code != ViewCode::Applied) {
     return code;
@@ -166,11 +169,8 @@ inline ViewCode check_admission(const ClusterView& view,
   if (step.time_ms > node.invitation->deadline_ms) {
     return ViewCode::TokenLate;
   }
-  if (!protocol::is_member_name(name, node.id)) {
-    return ViewCode::NameInvalid;
-  }
-  if (has_name(view, node.id, name)) {
-    return ViewCode::NameTaken;
+  if (const ViewCode code = check_name(view, node.id, name); code != ViewCode::Applied) {
+    return code;
   }
   if (!protocol::are_member_labels(step.labels)) {
     return ViewCode::LabelInvalid;
@@ -279,11 +279,8 @@ inline ViewCode renew(const ClusterView& view, Member& node, const MemberStep& s
     return ViewCode::StateWrong;
   }
   const std::string& name = step.name.empty() ? node.name : step.name;
-  if (!protocol::is_member_name(name, node.id)) {
-    return ViewCode::NameInvalid;
-  }
-  if (has_name(view, node.id, name)) {
-    return ViewCode::NameTaken;
+  if (const ViewCode code = check_name(view, node.id, name); code != ViewCode::Applied) {
+    return code;
   }
   if (!protocol::are_member_labels(step.labels)) {
     return ViewCode::LabelInvalid;

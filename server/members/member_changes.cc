@@ -201,10 +201,15 @@ void MemberChanges::take_order(Change change) {
   propose(std::move(change));
 }
 
+// Where the nodes are fixed, another one takes the number of the one that it replaces.
+bool MemberChanges::is_renewal(const MemberActionOrder& order) const {
+  return environment_.fixed && renews(order);
+}
+
 ViewCommand MemberChanges::ordered(const MemberActionOrder& order,
                                    const protocol::Invitation& invitation) const {
   const ClusterView& view = environment_.machine.views().view();
-  if (environment_.fixed && renews(order)) {
+  if (is_renewal(order)) {
     return renewal_of(order, view.epoch, invitation);
   }
   ViewCommand command = server::command_of(order, view.epoch, invitation);
@@ -228,7 +233,7 @@ Status MemberChanges::check_feature(const MemberActionOrder& order) const {
     return protocol::make_error(ErrorCode::MemberFeatureMissing,
                                 "node " + std::to_string(lacks.value));
   }
-  if (environment_.fixed && renews(order)) {
+  if (is_renewal(order)) {
     const auto others_have = [&](NodeId node, protocol::Feature feature) {
       return node == order.replaces || has(node, feature);
     };
@@ -312,7 +317,7 @@ void MemberChanges::answer_order(const Change& change, const ClusterView& view, 
   answer.view = view;
   answer.node = order.node;
   if (order.action == MemberAction::Add) {
-    const bool renewed = environment_.fixed && renews(order);
+    const bool renewed = is_renewal(order);
     const Member& added =
         renewed ? *protocol::find_member(view, order.replaces) : view.nodes.back();
     answer.node = added.id;

@@ -104,6 +104,7 @@ class MemberChanges {
   void take_order(Change change);
   void take_join(Change change);
   Status judge(const Change& change, const membership::ClusterView& preview) const;
+  bool is_renewal(const protocol::MemberActionOrder& order) const;
   Status check_feature(const protocol::MemberActionOrder& order) const;
   Status check_features(const protocol::JoinRequest& request) const;
   void propose(Change change);

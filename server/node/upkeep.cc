@@ -26,16 +26,18 @@ Upkeep::Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& lea
                .takes = [this](NodeId peer) { return takes_leaders(peer) && !is_witness(peer); }}),
       leader_transfers_(leader_transfers) {}
 
+const protocol::Member* Upkeep::find_member(NodeId node) const {
+  return protocol::find_member(environment_.log.members().view, node);
+}
+
 bool Upkeep::is_witness(NodeId peer) const {
-  const protocol::Member* const member =
-      protocol::find_member(environment_.log.members().view, peer);
+  const protocol::Member* const member = find_member(peer);
   return member != nullptr && member->role == protocol::MemberRole::Witness;
 }
 
 // By its disk, and by the view: one that drains, leaves or joins would hand it on at once.
 bool Upkeep::takes_leaders(NodeId peer) const {
-  const protocol::Member* const member =
-      protocol::find_member(environment_.log.members().view, peer);
+  const protocol::Member* const member = find_member(peer);
   const bool stays = member == nullptr || member->state == protocol::MemberState::Active;
   return stays && disk_->takes_leaders(peer);
 }
@@ -43,8 +45,7 @@ bool Upkeep::takes_leaders(NodeId peer) const {
 // Whether the view wants this node to lead nothing, and its rows do not see to that themselves: on
 // a device they know of no view.
 bool Upkeep::drains() const {
-  const protocol::Member* const self =
-      protocol::find_member(environment_.log.members().view, environment_.options.node);
+  const protocol::Member* const self = find_member(environment_.options.node);
   return self != nullptr && self->state != protocol::MemberState::Active &&
          environment_.engine.abilities().on_device;
 }

@@ -57,6 +57,7 @@ class Upkeep {
   void on_work() { idle_ = false; }
 
  private:
+  const protocol::Member* find_member(NodeId node) const;  // By the view; nullptr: it has none.
   bool is_witness(NodeId peer) const;
   bool takes_leaders(NodeId peer) const;
   bool drains() const;

@@ -209,9 +209,17 @@ void ResidentRequests::record(ShardId shard,
       {AskedKind::Command, shard, record_weight(record.size()), cookie}, entries, stamp_in(record));
 }
 
-bool ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
-  if (const std::uint64_t shared = reads_.share(shard, proof); shared != 0) {
+// Whether another one's answer is its own.
+bool ResidentRequests::share_read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
+  const std::uint64_t shared = reads_.share(shard, proof);
+  if (shared != 0) {
     asked_.ride(shared, cookie);
+  }
+  return shared != 0;
+}
+
+bool ResidentRequests::read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof) {
+  if (share_read(shard, cookie, proof)) {
     return true;
   }
   const bool fits = asked_.takes_read();
@@ -231,10 +239,7 @@ bool ResidentRequests::read_by_round(std::uint64_t tag) {
   }
   Asked asked = *take(tag);
   do {
-    const std::uint64_t shared = reads_.share(asked.shard, consensus::ReadProof::Round);
-    if (shared != 0) {
-      asked_.ride(shared, asked.cookie);
-    } else {
+    if (!share_read(asked.shard, asked.cookie, consensus::ReadProof::Round)) {
       add_read(asked.shard, asked.cookie, consensus::ReadProof::Round);  // It had a place before.
     }
   } while (next_rider(asked));

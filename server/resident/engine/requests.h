@@ -173,6 +173,7 @@ class ResidentRequests {
   void show_pass(std::uint32_t lane, const Authority& authority);
   bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
   std::uint64_t add(const Asked& asked, std::uint32_t before, const EntryStamp& stamp);
+  bool share_read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
   void add_read(ShardId shard, std::uint64_t cookie, consensus::ReadProof proof);
   void queue_reads(consensus::ReadProof proof);
   std::size_t push_stored(std::uint32_t number);

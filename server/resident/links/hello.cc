@@ -66,11 +66,6 @@ std::string lacks(NodeId node, std::uint64_t missing, NodeId user) {
 
 }  // namespace
 
-bool operator==(const LinkHello& a, const LinkHello& b) {
-  return a.layout_min == b.layout_min && a.layout_max == b.layout_max && same_layout(a, b) &&
-         a.features == b.features && a.used == b.used;
-}
-
 LinkHello own_link_hello(const TurnShape& shape, std::uint32_t ring_slots, std::uint64_t features) {
   return {.voters = static_cast<std::uint16_t>(shape.voters),
           .stripes = shape.stripe_count,

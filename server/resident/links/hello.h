@@ -47,9 +47,9 @@ struct LinkHello {
   std::uint32_t log_slots = 0;    // Of a row.
   std::uint64_t features = 0;     // protocol::Feature, of the node.
   std::uint64_t used = 0;         // Of them: what entries of its rows use, for good.
-};
 
-bool operator==(const LinkHello& a, const LinkHello& b);
+  friend bool operator==(const LinkHello& a, const LinkHello& b) = default;
+};
 
 // Of a node of this release.
 LinkHello own_link_hello(const TurnShape& shape, std::uint32_t ring_slots, std::uint64_t features);

@@ -300,17 +300,15 @@ void LinkKeeper::learn(Peer& peer, const ResidentReady& said) {
 }
 
 ResidentLink LinkKeeper::choose(const Peer& peer, const ResidentReady& said) const {
-  if (peer.says_hello && !peer.hello.has_value()) {
-    if (peer.hello_unread) {
-      return refused(unread_hello(peer.id));
-    }
-    return {ResidentLinkKind::Undecided, "the node has not said how its lanes are laid out yet"};
-  }
-  if (peer.says_hello) {
+  if (peer.hello.has_value() && peer.says_hello) {
     const auto why = find_contradiction({options_.self, own_hello()}, {peer.id, *peer.hello});
     if (why.has_value()) {
       return refused(*why);
     }
+  } else if (peer.says_hello && peer.hello_unread) {
+    return refused(unread_hello(peer.id));
+  } else if (peer.says_hello) {
+    return {ResidentLinkKind::Undecided, "the node has not said how its lanes are laid out yet"};
   }
   return choose_resident_link({options_.self, options_.wish, mapping_of(peer)},
                               {peer.id, said.wish, said.mapping});

@@ -13,38 +13,10 @@ namespace {
 
 using server::AppliedEntry;
 
-// Passes on all that it does not look at.
-class Passing : public server::PassingMachine {
- public:
-  using PassingMachine::PassingMachine;
-
-  void apply(const AppliedEntry& entry) override { inner_.apply(entry); }
-
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    inner_.serialize(shard, bytes);
-  }
-
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override {
-    inner_.checkpoint(shard, bytes);
-  }
-
-  Status install(ShardId shard, std::span<const std::byte> bytes) override {
-    return inner_.install(shard, bytes);
-  }
-
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override {
-    return inner_.plausible(shard, bytes);
-  }
-
-  bool continues(ShardId shard, std::span<const std::byte> bytes) const override {
-    return inner_.continues(shard, bytes);
-  }
-};
-
 // Behind the view machine: shut while that is given what is not in the log.
-class Gate final : public Passing {
+class Gate final : public server::WholePassingMachine {
  public:
-  using Passing::Passing;
+  using WholePassingMachine::WholePassingMachine;
 
   void apply(const AppliedEntry& entry) override {
     if (!shut) {
@@ -67,10 +39,10 @@ std::optional<membership::ViewCommand> change_in(const AppliedEntry& entry) {
   return command && command->expected != 0 ? std::move(command) : std::nullopt;
 }
 
-class Around final : public Passing {
+class Around final : public server::WholePassingMachine {
  public:
   Around(Mutant mutant, server::StateMachine& views, Gate& gate)
-      : Passing(views), mutant_(mutant), gate_(gate) {}
+      : WholePassingMachine(views), mutant_(mutant), gate_(gate) {}
 
   void apply(const AppliedEntry& entry) override {
     auto change = mutant_ == Mutant::None ? std::nullopt : change_in(entry);

@@ -67,4 +67,32 @@ class PassingMachine : public StateMachine {
   StateMachine& inner_;
 };
 
+// One that passes on everything, for whoever changes a single call.
+class WholePassingMachine : public PassingMachine {
+ public:
+  using PassingMachine::PassingMachine;
+
+  void apply(const AppliedEntry& entry) override { inner_.apply(entry); }
+
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
+    inner_.serialize(shard, bytes);
+  }
+
+  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override {
+    inner_.checkpoint(shard, bytes);
+  }
+
+  Status install(ShardId shard, std::span<const std::byte> bytes) override {
+    return inner_.install(shard, bytes);
+  }
+
+  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override {
+    return inner_.plausible(shard, bytes);
+  }
+
+  bool continues(ShardId shard, std::span<const std::byte> bytes) const override {
+    return inner_.continues(shard, bytes);
+  }
+};
+
 }  // namespace gcoord::server

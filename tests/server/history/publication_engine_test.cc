@@ -4,6 +4,7 @@
 #include "ledger/history/memory_store.h"
 #include "server/history/history.h"
 #include "server/history/node_ledger.h"
+#include "server/interfaces/passing_machine.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/host_turn/engine_cluster.h"
 
@@ -24,9 +25,9 @@ constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kShards = 4;
 
 // Turns a bit of one entry before anything else of the node sees it, as memory may.
-class FlippingService final : public StateMachine {
+class FlippingService final : public WholePassingMachine {
  public:
-  explicit FlippingService(StateMachine& inner) : inner_(inner) {}
+  using WholePassingMachine::WholePassingMachine;
 
   std::optional<std::pair<ShardId, LogIndex>> flips;
 
@@ -40,45 +41,6 @@ class FlippingService final : public StateMachine {
     other.payload = payload;
     inner_.apply(other);
   }
-
-  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId hint) override {
-    inner_.on_proposal_failed(cookie, status, hint);
-  }
-
-  void on_read(std::uint64_t cookie, const Status& status, NodeId hint) override {
-    inner_.on_read(cookie, status, hint);
-  }
-
-  void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override {
-    inner_.on_role(shard, role, term, leader);
-  }
-
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    inner_.serialize(shard, bytes);
-  }
-
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override {
-    inner_.checkpoint(shard, bytes);
-  }
-
-  Status install(ShardId shard, std::span<const std::byte> bytes) override {
-    return inner_.install(shard, bytes);
-  }
-
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override {
-    return inner_.plausible(shard, bytes);
-  }
-
-  std::uint64_t state_hash(ShardId shard) const override { return inner_.state_hash(shard); }
-
-  void on_peer_message(NodeId from, std::span<const std::byte> message) override {
-    inner_.on_peer_message(from, message);
-  }
-
-  void on_loop_gap(std::uint64_t ticks) override { inner_.on_loop_gap(ticks); }
-
- private:
-  StateMachine& inner_;
 };
 
 class PublicationEngineTest : public testing::Test {

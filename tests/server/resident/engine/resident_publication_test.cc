@@ -30,9 +30,9 @@ namespace {
 constexpr std::uint64_t kNowMs = 1'796'000'000'000;
 
 // Turns a bit of the leaf of one command before history sees it, as memory may.
-class FlippedLeaf final : public PassingMachine {
+class FlippedLeaf final : public WholePassingMachine {
  public:
-  using PassingMachine::PassingMachine;
+  using WholePassingMachine::WholePassingMachine;
 
   std::optional<ShardId> flips;  // The next command of the shard; none after it.
   LogIndex flipped;              // Which one it was.
@@ -48,26 +48,6 @@ class FlippedLeaf final : public PassingMachine {
     AppliedEntry changed = entry;
     changed.leaf = other;
     inner_.apply(changed);
-  }
-
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    inner_.serialize(shard, bytes);
-  }
-
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override {
-    inner_.checkpoint(shard, bytes);
-  }
-
-  Status install(ShardId shard, std::span<const std::byte> bytes) override {
-    return inner_.install(shard, bytes);
-  }
-
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override {
-    return inner_.plausible(shard, bytes);
-  }
-
-  bool continues(ShardId shard, std::span<const std::byte> bytes) const override {
-    return inner_.continues(shard, bytes);
   }
 };
 

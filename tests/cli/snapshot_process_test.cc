@@ -3,6 +3,7 @@
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
 #include "tests/cli/gcoordd/applied_everywhere.h"
+#include "tests/cli/gcoordd/saved_cluster.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -22,10 +23,6 @@ using testing::HasSubstr;
 
 constexpr std::uint32_t kShards = 256;
 
-std::uint64_t number(const nlohmann::json& json, const char* field) {
-  return std::stoull(json.value(field, std::string{"0"}));
-}
-
 chaos::LocalCluster planned(const std::filesystem::path& directory,
                             std::vector<std::string> more = {}) {
   std::filesystem::create_directories(directory);
@@ -40,10 +37,6 @@ chaos::LocalCluster planned(const std::filesystem::path& directory,
   return std::move(cluster).value();
 }
 
-Ctl ctl_of(const chaos::LocalCluster& cluster) {
-  return Ctl{comma_list(cluster.endpoints())};
-}
-
 class SnapshotProcessTest : public testing::Test {
  protected:
   void start(std::vector<std::string> more = {}) {
@@ -56,55 +49,9 @@ class SnapshotProcessTest : public testing::Test {
 
   std::string file() const { return (directory_.path() / "saved").string(); }
 
-  static nlohmann::json acquire(const Ctl& ctl, const std::string& name) {
-    return ctl.json({"--timeout", "30s", "lock", "acquire", name, "--ttl", "1h", "--try"});
-  }
-
-  static void release(const Ctl& ctl, const std::string& name, const nlohmann::json& grant) {
-    const Finished released = ctl({"--timeout",
-                                   "30s",
-                                   "lock",
-                                   "release",
-                                   name,
-                                   "--session",
-                                   grant.value("session", ""),
-                                   "--token",
-                                   grant.value("token", "")});
-    EXPECT_EQ(released.code, 0) << released.err;
-  }
-
-  static std::string verdict(const Ctl& ctl, const std::string& name, const std::string& token) {
-    const Finished checked =
-        ctl({"-o", "json", "--timeout", "30s", "lock", "check", name, "--token", token});
-    return checked.json().value("verdict", checked.out + checked.err);
-  }
-
   Ctl ctl_of_node(std::uint32_t node) const { return Ctl(cluster_->endpoints()[node - 1]); }
 
-  // The new cluster's directories, made one by one; its id.
-  std::string restore_all(const chaos::LocalCluster& fresh) {
-    std::string id;
-    for (std::uint32_t node = 1; node <= 3; ++node) {
-      const Finished restored = run("gcoordctl",
-                                    {"-o",
-                                     "json",
-                                     "snapshot",
-                                     "restore",
-                                     file(),
-                                     "--data-dir",
-                                     fresh.data_directory(node).string(),
-                                     "--node",
-                                     std::to_string(node),
-                                     "--nodes",
-                                     "1,2,3"});
-      EXPECT_EQ(restored.code, 0) << restored.out << restored.err;
-      const std::string told = restored.json().value("cluster_id", "");
-      EXPECT_TRUE(id.empty() || told == id) << "nodes restored alike belong together";
-      id = told;
-    }
-    return id;
-  }
-
+  const LockCalls calls_{"30s"};
   const ScratchFolder directory_;
   std::vector<std::string> more_;
   std::optional<chaos::LocalCluster> cluster_;
@@ -114,10 +61,10 @@ class SnapshotProcessTest : public testing::Test {
 TEST_F(SnapshotProcessTest,
        ARestoredClusterHoldsTheSameLocksUnderTheSameTokensAndGrantsHigherOnes) {
   start();
-  std::map<std::string, nlohmann::json> held;
+  Grants held;
   for (int k = 0; k < 8; ++k) {
     const std::string name = "held-" + std::to_string(k);
-    held[name] = acquire(*ctl_, name);
+    held[name] = calls_.acquire(*ctl_, name);
   }
   await_equal(*cluster_, 2);
   ChildProcess load = ctl_->start({"bench", "lock", "--clients", "4", "--seconds", "3"});
@@ -126,62 +73,47 @@ TEST_F(SnapshotProcessTest,
   EXPECT_TRUE(load.wait_for(kPatience).has_value());
 
   // After the save: one lock changes hands, and its new holder's token is lost with the cluster.
-  release(*ctl_, "held-0", held["held-0"]);
-  const nlohmann::json lost = acquire(*ctl_, "held-0");
+  calls_.release(*ctl_, "held-0", held["held-0"]);
+  const nlohmann::json lost = calls_.acquire(*ctl_, "held-0");
   EXPECT_GT(number(lost, "token"), number(held["held-0"], "token"));
   EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
 
-  const Finished inspected = run("gcoordctl", {"-o", "json", "snapshot", "inspect", file()});
-  EXPECT_EQ(inspected.code, 0) << inspected.out << inspected.err;
-  EXPECT_EQ(inspected.json().value("sha256", ""), saved.value("sha256", "-"));
-  EXPECT_GE(number(inspected.json(), "locks"), held.size());
-  EXPECT_TRUE(inspected.json().value("ledger", false)) << "the frontiers of the trees";
+  expect_whole(file(), saved, held.size());
 
   const std::filesystem::path place = directory_.path() / "new";
   chaos::LocalCluster unnamed = planned(place);
-  const std::string id = restore_all(unnamed);
+  const std::string id = restore_all(file(), unnamed);
   EXPECT_NE(id, saved.value("cluster_id", ""));
   chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
   const Status started = fresh.start_all(kPatience);
   ASSERT_TRUE(started.ok()) << started.to_string();
   const Ctl ctl = ctl_of(fresh);
-  for (const auto& [name, grant] : held) {
-    EXPECT_EQ(verdict(ctl, name, grant.value("token", "")), "VALID") << name;
-    const nlohmann::json row = ctl.json({"--timeout", "30s", "lock", "get", name});
-    EXPECT_EQ(row.value("token", ""), grant.value("token", "-")) << row.dump();
-    EXPECT_EQ(row.value("session", ""), grant.value("session", "-")) << row.dump();
-  }
-  EXPECT_EQ(verdict(ctl, "held-0", lost.value("token", "")), "STALE");
-  release(ctl, "held-0", held["held-0"]);
-  const nlohmann::json next = acquire(ctl, "held-0");
-  EXPECT_GT(number(next, "token"), number(lost, "token"));
-  EXPECT_GT(number(next, "epoch"), number(lost, "epoch"));
+  const nlohmann::json next = calls_.expect_restored(ctl, held, lost);
   EXPECT_NE(next.value("session", ""), lost.value("session", "-"));
-  EXPECT_EQ(verdict(ctl, "held-0", held["held-0"].value("token", "")), "STALE");
-  EXPECT_EQ(verdict(ctl, "held-0", lost.value("token", "")), "STALE");
+  EXPECT_EQ(calls_.verdict(ctl, "held-0", lost.value("token", "")), "STALE");
   EXPECT_EQ(fresh.stop_all(kPatience), 3u);
 }
 
 TEST_F(SnapshotProcessTest, ARestoredClusterServesAndSurvivesItsNodesWithoutADisk) {
   start({"--durability", "memory"});
-  const nlohmann::json grant = acquire(*ctl_, "a");
+  const nlohmann::json grant = calls_.acquire(*ctl_, "a");
   await_equal(*cluster_, 1);
   const nlohmann::json saved = ctl_->json({"snapshot", "save", file(), "--node", "1"});
   EXPECT_EQ(saved.value("durability", ""), "memory");
   cluster_->stop_all(kPatience);
   const std::filesystem::path place = directory_.path() / "new";
   const chaos::LocalCluster unnamed = planned(place);
-  const std::string id = restore_all(unnamed);
+  const std::string id = restore_all(file(), unnamed);
   chaos::LocalCluster fresh = planned(place, {"--cluster-id", id, "--durability", "memory"});
   ASSERT_TRUE(fresh.start_all(kPatience).ok());
   const Ctl ctl = ctl_of(fresh);
-  EXPECT_EQ(verdict(ctl, "a", grant.value("token", "")), "VALID");
+  EXPECT_EQ(calls_.verdict(ctl, "a", grant.value("token", "")), "VALID");
   // A node that loses all gets what the restore did, too, in every shard.
   fresh.kill(3);
   std::filesystem::remove_all(fresh.data_directory(3));
   ASSERT_TRUE(fresh.spawn(3, {"--rejoin"}).ok());
   ASSERT_TRUE(fresh.wait_ready(3, kPatience).ok());
-  const nlohmann::json next = acquire(ctl, "b");
+  const nlohmann::json next = calls_.acquire(ctl, "b");
   EXPECT_GT(number(next, "token"), std::uint64_t{1} << 40);
   fresh.stop_all(kPatience);
 }
@@ -190,12 +122,12 @@ TEST_F(SnapshotProcessTest, ARestoredClusterServesAndSurvivesItsNodesWithoutADis
 // finds nobody there.
 TEST_F(SnapshotProcessTest, NodesOfTheOldClusterAreRefusedByTheNew) {
   start();
-  acquire(*ctl_, "a");
+  calls_.acquire(*ctl_, "a");
   ctl_->json({"snapshot", "save", file()});
   cluster_->stop_all(kPatience);
   const std::filesystem::path place = directory_.path() / "new";
   const chaos::LocalCluster unnamed = planned(place);
-  const std::string id = restore_all(unnamed);
+  const std::string id = restore_all(file(), unnamed);
   chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
   ASSERT_TRUE(fresh.spawn(1).ok());
   ASSERT_TRUE(fresh.spawn(2).ok());
@@ -242,12 +174,12 @@ TEST_F(SnapshotProcessTest, NodesOfTheOldClusterAreRefusedByTheNew) {
 // Two of three that nobody restored are a majority of nothing.
 TEST_F(SnapshotProcessTest, NodesThatBeginWithNothingUnderTheNewIdDecideNothing) {
   start();
-  acquire(*ctl_, "a");
+  calls_.acquire(*ctl_, "a");
   ctl_->json({"snapshot", "save", file()});
   cluster_->stop_all(kPatience);
   const std::filesystem::path place = directory_.path() / "new";
   const chaos::LocalCluster unnamed = planned(place);
-  const std::string id = restore_all(unnamed);
+  const std::string id = restore_all(file(), unnamed);
   chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
   std::filesystem::remove_all(fresh.data_directory(2));
   std::filesystem::remove_all(fresh.data_directory(3));

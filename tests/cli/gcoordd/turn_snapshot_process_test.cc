@@ -3,6 +3,7 @@
 #include "tests/acceptance/both_turns.h"
 #include "tests/cli/gcoordd/applied_everywhere.h"
 #include "tests/cli/gcoordd/metric_sum.h"
+#include "tests/cli/gcoordd/saved_cluster.h"
 
 #include <gmock/gmock.h>
 
@@ -14,14 +15,6 @@ namespace gcoord::cli {
 namespace {
 
 constexpr std::uint32_t kShards = 16;
-
-std::uint64_t number(const nlohmann::json& json, const char* field) {
-  return std::stoull(json.value(field, std::string{"0"}));
-}
-
-Ctl ctl_of(const chaos::LocalCluster& cluster) {
-  return Ctl{comma_list(cluster.endpoints())};
-}
 
 chaos::LocalCluster planned(const std::filesystem::path& place,
                             const std::string& turn,
@@ -60,29 +53,6 @@ class TurnSnapshotNodesTest : public testing::Test {
 
   Ctl ctl() const { return ctl_of(*cluster_); }
 
-  static nlohmann::json acquire(const Ctl& ctl, const std::string& name) {
-    return ctl.json({"--timeout", "60s", "lock", "acquire", name, "--ttl", "1h", "--try"});
-  }
-
-  static void release(const Ctl& ctl, const std::string& name, const nlohmann::json& grant) {
-    const Finished released = ctl({"--timeout",
-                                   "60s",
-                                   "lock",
-                                   "release",
-                                   name,
-                                   "--session",
-                                   grant.value("session", ""),
-                                   "--token",
-                                   grant.value("token", "")});
-    EXPECT_EQ(released.code, 0) << released.err;
-  }
-
-  static std::string verdict(const Ctl& ctl, const std::string& name, const std::string& token) {
-    const Finished checked =
-        ctl({"-o", "json", "--timeout", "60s", "lock", "check", name, "--token", token});
-    return checked.json().value("verdict", checked.out + checked.err);
-  }
-
   // One lock with a queue, whose end is the cluster's.
   ChildProcess wait_behind(const std::string& name) const {
     ChildProcess waits = ctl().start({"lock", "acquire", name, "--ttl", "1h", "--wait", "1h"});
@@ -98,57 +68,18 @@ class TurnSnapshotNodesTest : public testing::Test {
                                const std::vector<std::string>& more = {}) const {
     const std::filesystem::path place = folder_.path() / ("new-" + turn);
     const chaos::LocalCluster unnamed = planned(place, turn, more);
-    std::string id;
-    for (std::uint32_t node = 1; node <= 3; ++node) {
-      const Finished made = run("gcoordctl",
-                                {"-o",
-                                 "json",
-                                 "snapshot",
-                                 "restore",
-                                 file(),
-                                 "--data-dir",
-                                 unnamed.data_directory(node).string(),
-                                 "--node",
-                                 std::to_string(node),
-                                 "--nodes",
-                                 "1,2,3",
-                                 "--turn",
-                                 turn});
-      EXPECT_EQ(made.code, 0) << made.out << made.err;
-      EXPECT_EQ(made.json().value("turn", ""), turn);
-      const std::string told = made.json().value("cluster_id", "");
-      EXPECT_TRUE(id.empty() || told == id) << "nodes restored alike belong together";
-      id = told;
-    }
-    std::vector<std::string> flags = {"--cluster-id", id};
+    std::vector<std::string> flags = {"--cluster-id", restore_all(file(), unnamed, turn)};
     flags.insert(flags.end(), more.begin(), more.end());
     chaos::LocalCluster fresh = planned(place, turn, flags);
     start(fresh);
     return fresh;
   }
 
-  // What the save had is there, under the same tokens, and higher ones are granted.
-  void expect_all(const chaos::LocalCluster& fresh) const {
-    const Ctl ctl = ctl_of(fresh);
-    for (const auto& [name, grant] : held_) {
-      EXPECT_EQ(verdict(ctl, name, grant.value("token", "")), "VALID") << name;
-      const nlohmann::json row = ctl.json({"--timeout", "60s", "lock", "get", name});
-      EXPECT_EQ(row.value("token", ""), grant.value("token", "-")) << row.dump();
-      EXPECT_EQ(row.value("session", ""), grant.value("session", "-")) << row.dump();
-    }
-    EXPECT_EQ(verdict(ctl, "held-0", lost_.value("token", "")), "STALE");
-    release(ctl, "held-0", held_.at("held-0"));
-    const nlohmann::json next = acquire(ctl, "held-0");
-    EXPECT_GT(number(next, "token"), number(lost_, "token"));
-    EXPECT_GT(number(next, "epoch"), number(lost_, "epoch"));
-    EXPECT_EQ(verdict(ctl, "held-0", held_.at("held-0").value("token", "")), "STALE");
-  }
-
   // Holds locks with names that have room in an entry and with one that has not.
   void hold(int count) {
     for (int k = 0; k < count; ++k) {
       const std::string name = "held-" + std::to_string(k) + (k == 1 ? std::string(200, 'n') : "");
-      held_[name] = acquire(ctl(), name);
+      held_[name] = calls_.acquire(ctl(), name);
     }
   }
 
@@ -174,16 +105,17 @@ class TurnSnapshotNodesTest : public testing::Test {
 
   // After the save: a lock changes hands, and its new token is lost with the cluster.
   void lose() {
-    release(ctl(), "held-0", held_.at("held-0"));
-    lost_ = acquire(ctl(), "held-0");
+    calls_.release(ctl(), "held-0", held_.at("held-0"));
+    lost_ = calls_.acquire(ctl(), "held-0");
     EXPECT_GT(number(lost_, "token"), number(held_.at("held-0"), "token"));
     EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
   }
 
+  const LockCalls calls_{"60s"};
   const ScratchFolder folder_;
   const std::string turn_;
   std::optional<chaos::LocalCluster> cluster_;
-  std::map<std::string, nlohmann::json> held_;
+  Grants held_;
   nlohmann::json lost_;
 };
 
@@ -208,11 +140,7 @@ TEST_P(TurnSnapshotTest, ASaveBecomesAClusterOfEitherTurnWithItsLocksWaitersAndG
   waits.kill_now();
   member.kill_now();
 
-  const Finished inspected = run("gcoordctl", {"-o", "json", "snapshot", "inspect", file()});
-  EXPECT_EQ(inspected.code, 0) << inspected.out << inspected.err;
-  EXPECT_EQ(inspected.json().value("sha256", ""), saved.value("sha256", "-"));
-  EXPECT_GE(number(inspected.json(), "locks"), held_.size());
-  EXPECT_TRUE(inspected.json().value("ledger", false)) << "the frontiers of the trees";
+  expect_whole(file(), saved, held_.size());
 
   for (const char* const turn : {"host", "resident"}) {
     SCOPED_TRACE(turn);
@@ -220,7 +148,7 @@ TEST_P(TurnSnapshotTest, ASaveBecomesAClusterOfEitherTurnWithItsLocksWaitersAndG
     const Ctl ctl = ctl_of(fresh);
     EXPECT_EQ(ctl.json({"lock", "get", "held-2", "--waiters"})["waiters"].size(), 1u);
     EXPECT_EQ(ctl.json({"group", "list", "crew"})["members"].size(), 1u);
-    expect_all(fresh);
+    calls_.expect_restored(ctl, held_, lost_);
     if (turn == std::string{"resident"}) {
       // The devices have the states themselves.
       EXPECT_EQ(metric_sum(fresh, "gcoord_server_resident_rows_absent"), 0u);
@@ -230,8 +158,8 @@ TEST_P(TurnSnapshotTest, ASaveBecomesAClusterOfEitherTurnWithItsLocksWaitersAndG
       fresh.kill(node);
     }
     start(fresh);
-    EXPECT_EQ(verdict(ctl, "held-3", held_.at("held-3").value("token", "")), "VALID");
-    EXPECT_EQ(verdict(ctl, "held-0", held_.at("held-0").value("token", "")), "STALE");
+    EXPECT_EQ(calls_.verdict(ctl, "held-3", held_.at("held-3").value("token", "")), "VALID");
+    EXPECT_EQ(calls_.verdict(ctl, "held-0", held_.at("held-0").value("token", "")), "STALE");
     EXPECT_EQ(fresh.stop_all(kPatience), 3u);
   }
 }

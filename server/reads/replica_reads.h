@@ -2,11 +2,10 @@
 //
 //   linearizable, lease  the leader confirms that it leads (by a round of the quorum, or by its
 //                        lease where it is valid), as lock_reads.h does
-//   serializable         at once, from what is applied here; the answer says how old at most. A
-//   leader
-//                        that cannot tell by its clock whether its lease is valid has its row say
-//                        so first, which waits for no other node; not in time: what is known is
-//                        said
+//   serializable         at once, from what is applied here; the answer says how old at most. Some
+//                        leaders cannot tell by their clock whether their lease is valid. Such a
+//                        leader has its row say so first, which waits for no other node. Not in
+//                        time: the answer says what is known
 //   bounded              when the state is known to be no older than asked (replica_ages.h): the
 //                        leaders are asked if need be. Not in time: StalenessExceeded
 //   monotonic            when the shards have applied the positions asked for. Not in time:

@@ -255,7 +255,7 @@ Status Recovery::make_slots(const Configuration& configuration) {
                    : Status{StatusCode::FailedPrecondition, "has more replicas than this turn"};
 }
 
-// The state is asked before entries reach the service: as it was stored.
+// This runs before any entry reaches the service, so the state is the stored one.
 LogIndex Recovery::decided_of(const Row& row, ShardId shard) const {
   const LogIndex known = min_id(row.commit, row.last);
   if (!decide_all_) {

@@ -303,7 +303,7 @@ ResidentRows::Said ResidentRows::read(ShardId shard,
   return {.meaning = meaning};
 }
 
-// What the service is told of an entry of the device: as its own engine would.
+// The service hears of an entry of the device what an engine on the host would tell it.
 AppliedEntry ResidentRows::entry_of(ShardId shard,
                                     const locks::LockEntry& entry,
                                     const Said& said) {

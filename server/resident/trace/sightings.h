@@ -2,8 +2,9 @@
 // reach it, as they reach it.
 //
 // The device steps rows without its host. The host reads the newest word of the table of leaders
-// (term, leader, role), misses words in between, is told every decided entry, with the hash of the
-// state after it, and in durable mode stores every term and vote before the device promises them.
+// (term, leader, role) and misses words in between. The device tells it every decided entry, with
+// the hash of the state after it. In durable mode the host stores every term and vote before the
+// device promises them.
 // So a sighting says less than a transition of the host's turn (server/interfaces/replica_view.h),
 // and what it does not say nobody may judge. What it says is so: the leader is that of the term,
 // the hash is that of the state at `applied`, a vote is durable. Terms of a row never fall here: a

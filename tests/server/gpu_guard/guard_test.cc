@@ -209,7 +209,7 @@ TEST_F(GpuGuardTest, AProcessThatWasPausedIsNoDriverThatHangs) {
 TEST_F(GpuGuardTest, AFirstCallThatHangsIsSaidAndTheNodeGoesOn) {
   std::unique_lock hangs(driver_->mutex);
   open({.policy = parse_gpu_policy("hung=stop").value()});
-  // The thread may begin its call after this, so it is looked at until that is long ago.
+  // The thread may begin its call after this line, so the test looks until the call has taken long.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (guard_->report()["blind"].is_null()) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);

@@ -186,7 +186,7 @@ class ResidentEngineTest : public testing::Test {
     ready_.says_hello = false;  // As nodes of before docs/adr/0164.
   }
 
-  // As a node of a later release: what it is told first.
+  // This node plays one of a later release, and keeps what it is told first.
   LinkHello ask_hello() {
     ready_.says_hello = true;
     EXPECT_TRUE(peer_->say(ready_));
